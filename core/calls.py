@@ -1,0 +1,535 @@
+"""The contract between workflows and activities: each call's name, what it takes and gives, and its limits.
+
+Everything here is small (ids, names, digests), because a payload is part of a workflow's history. Secrets are
+named, never carried: an activity opens the sealed credential or kubeconfig itself, at each use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
+
+from core.labels import Taint
+from core.machine import Presence
+from core.sealing import SealedSecret
+from core.spec import PoolSpec
+
+In = TypeVar("In", bound=BaseModel)
+Out = TypeVar("Out", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Call(Generic[In, Out]):
+    """One activity: its registered name, its types, how long one attempt may take and how often it beats."""
+
+    name: str
+    takes: type[In]
+    gives: type[Out]
+    attempt: timedelta
+    heartbeat: timedelta | None = None
+
+
+class Nothing(BaseModel):
+    """An empty answer."""
+
+
+class ProjectRef(BaseModel):
+    """A Hetzner project, by the credential that opens it."""
+
+    organization: str
+    credential: str
+
+
+class ClusterRef(BaseModel):
+    """A registered cluster."""
+
+    organization: str
+    cluster: str
+
+
+class Owner(BaseModel):
+    """Whose a thing in the cloud is: what its labels must say before it is adopted or deleted."""
+
+    organization: str
+    cluster_id: str
+    pool_id: str
+    operation_id: str = ""
+
+
+# --- organization: credentials, clusters, placement -------------------------------------------------------
+
+
+class Health(StrEnum):
+    """What a probe found."""
+
+    VALID = "Valid"
+    INVALID = "Invalid"
+    UNKNOWN = "Unknown"
+
+
+class ProbeCredential(BaseModel):
+    """Try a sealed token: one read, and one write that the API refuses for its body."""
+
+    organization: str
+    name: str
+    sealed: SealedSecret
+
+
+class Probe(BaseModel):
+    """A probe's finding. `reason` is an error code of the API or a short word; `message` a sentence."""
+
+    health: Health
+    reason: str = ""
+    message: str = ""
+
+
+class JoinMethod(StrEnum):
+    """How a machine becomes a node."""
+
+    K3S = "k3s"
+    RKE2 = "rke2"
+    KUBEADM = "kubeadm"
+
+
+class ProbeCluster(BaseModel):
+    """Try a sealed kubeconfig."""
+
+    organization: str
+    cluster: str
+    sealed: SealedSecret
+    api_endpoint: str | None
+    join: JoinMethod
+
+
+class ClusterProbe(BaseModel):
+    """What a cluster said: its version (`v1.34.1+k3s1`), its id (UID of kube-system), where nodes reach it."""
+
+    health: Health
+    reason: str = ""
+    message: str = ""
+    version: str = ""
+    cluster_id: str = ""
+    api_endpoint: str = ""
+
+
+class ApplyManifest(BaseModel):
+    """Apply a CNI manifest (multi-document YAML) to a cluster, once."""
+
+    cluster: ClusterRef
+    sealed: SealedSecret
+    manifest: str
+
+
+class Applied(BaseModel):
+    """Which objects were applied, as kind/name."""
+
+    objects: list[str]
+
+
+class CheckPlacement(BaseModel):
+    """Look a server type and a location up in today's catalogue."""
+
+    project: ProjectRef
+    location: str
+    server_type: str
+
+
+class Placement(BaseModel):
+    """The catalogue's answer. `sold_in` names the locations that sell the type; sizes in cores, GB and GB."""
+
+    known_locations: list[str]
+    known_types: list[str]
+    sold_in: list[str]
+    architecture: str = ""
+    cores: int = 0
+    memory_gb: float = 0
+    disk_gb: int = 0
+    unavailable_after: datetime | None = None
+
+
+class ReadPool(BaseModel):
+    """Ask a pool's workflow for its spec."""
+
+    workflow_id: str
+
+
+class PoolLookup(BaseModel):
+    """A pool's spec, or None where no such pool runs."""
+
+    spec: PoolSpec | None
+    deleting: bool = False
+
+
+# --- a pool's watch and upkeep ----------------------------------------------------------------------------
+
+
+class MachineKnown(BaseModel):
+    """What the pool knows of one machine: identities, and the digest of what it saw last."""
+
+    server_id: int | None
+    node_uid: str | None
+    digest: str
+
+
+class WatchPool(BaseModel):
+    """Return when something about these machines differs from what is known, or after `wait_s` seconds."""
+
+    project: ProjectRef
+    cluster: ClusterRef
+    pool_id: str
+    machines: dict[str, MachineKnown]
+    labels: dict[str, str]
+    taints: list[Taint]
+    cloud: Health
+    api: Health
+    wait_s: float = 600
+
+
+class MachineSeen(BaseModel):
+    """One machine as the world shows it. `in_step`: its labels and taints are what the spec asks for."""
+
+    server: Presence
+    server_status: str = ""
+    node: Presence
+    node_uid: str | None = None
+    ready: bool | None = None
+    waiting_for: str = ""
+    version: str = ""
+    in_step: bool = True
+    digest: str
+
+
+class PoolObservation(BaseModel):
+    """What differs. Machines that are as known are left out. `refused`: the cloud refused the token."""
+
+    machines: dict[str, MachineSeen]
+    cloud: Health
+    api: Health
+    refused: bool = False
+    message: str = ""
+
+
+class SyncNodes(BaseModel):
+    """Bring labels and taints of these nodes (machine name -> node UID) into step, touching only keys we own."""
+
+    cluster: ClusterRef
+    nodes: dict[str, str]
+    labels: dict[str, str]
+    taints: list[Taint]
+
+
+class Synced(BaseModel):
+    """Machine name -> what was changed on its node ('' where nothing was); `missing` have no such node."""
+
+    changed: dict[str, str]
+    missing: list[str] = []
+
+
+class CountPods(BaseModel):
+    """Count the pods on these nodes that a drain would evict."""
+
+    cluster: ClusterRef
+    nodes: list[str]
+
+
+class PodCount(BaseModel):
+    """The count, or None where the cluster did not answer."""
+
+    pods: int | None
+
+
+class FindEnded(BaseModel):
+    """Which of these workflow ids are no longer running."""
+
+    workflow_ids: list[str]
+
+
+class Ended(BaseModel):
+    """Those that are not running."""
+
+    workflow_ids: list[str]
+
+
+class EnsureKey(BaseModel):
+    """Have an SSH key for the pool, so that Hetzner mails no root passwords. Its private half is thrown away."""
+
+    project: ProjectRef
+    owner: Owner
+    name: str
+
+
+class KeySeen(BaseModel):
+    """The key's id in the project."""
+
+    key_id: int
+
+
+class RemoveKeys(BaseModel):
+    """Delete the pool's SSH keys."""
+
+    project: ProjectRef
+    owner: Owner
+
+
+class AuditPool(BaseModel):
+    """Look for anything that is left of a pool. `machines` are all names the pool ever used."""
+
+    project: ProjectRef
+    cluster: ClusterRef
+    owner: Owner
+    server_ids: list[int]
+
+
+class Leftovers(BaseModel):
+    """What is left, as ids or names. All empty: nothing lingers."""
+
+    servers: list[int] = []
+    primary_ips: list[int] = []
+    ssh_keys: list[int] = []
+    nodes: list[str] = []
+    bootstrap_secrets: list[str] = []
+
+    def __str__(self) -> str:
+        found = [f"{len(ids)} {kind.replace('_', ' ')}" for kind, ids in self if ids]
+        return ", ".join(found) or "nothing"
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is left."""
+        return not any(ids for _, ids in self)
+
+
+# --- one machine: provision -------------------------------------------------------------------------------
+
+
+class EnsureToken(BaseModel):
+    """Have a bootstrap token for one machine. Doing it twice gives the same token."""
+
+    cluster: ClusterRef
+    pool_id: str
+    machine: str
+    operation_id: str
+    ttl_s: float
+
+
+class TokenIssued(BaseModel):
+    """The token's public half and when it expires."""
+
+    token_id: str
+    expires_at: datetime
+
+
+class RevokeToken(BaseModel):
+    """Delete a machine's bootstrap token. Absent is success."""
+
+    cluster: ClusterRef
+    operation_id: str
+
+
+class CreateServer(BaseModel):
+    """Create the machine's server, or adopt the one that an earlier attempt made."""
+
+    project: ProjectRef
+    cluster: ClusterRef
+    owner: Owner
+    pool: str
+    machine: str
+    location: str
+    server_type: str
+    ssh_key_id: int
+    labels: dict[str, str]
+    taints: list[Taint]
+
+
+class ServerSeen(BaseModel):
+    """The server that exists now, and the actions to wait for."""
+
+    server_id: int
+    action_ids: list[int]
+    ipv4: str
+    seen_at: datetime
+    adopted: bool = False
+
+
+class AwaitServer(BaseModel):
+    """Wait until the server's actions ended and it runs."""
+
+    project: ProjectRef
+    server_id: int
+    action_ids: list[int]
+
+
+class AwaitNode(BaseModel):
+    """Wait until what is known of the machine's node changed. Matches by provider id, then by name."""
+
+    cluster: ClusterRef
+    machine: str
+    server_id: int
+    known_digest: str = ""
+
+
+class NodeSeen(BaseModel):
+    """A node on its way. `ready`: Ready=True and no initialization taint; else `waiting_for` says what is missing."""
+
+    presence: Presence
+    uid: str | None = None
+    ready: bool = False
+    waiting_for: str = ""
+    version: str = ""
+    digest: str
+
+
+# --- one machine: retire ----------------------------------------------------------------------------------
+
+
+class CordonNode(BaseModel):
+    """Cordon a node and mark the cordon as ours."""
+
+    cluster: ClusterRef
+    machine: str
+    server_id: int | None
+    node_uid: str | None
+    operation_id: str
+
+
+class Cordoned(BaseModel):
+    """The node's presence and UID."""
+
+    presence: Presence
+    node_uid: str | None = None
+
+
+class Hold(BaseModel):
+    """Why a pod is still there: the pod, the disruption budget if one holds it, and the API's sentence."""
+
+    pod: str
+    budget: str = ""
+    message: str = ""
+
+
+class DrainNode(BaseModel):
+    """Evict a node's pods. Returns when drained, at `deadline`, or when the holds differ from `known_holds`."""
+
+    cluster: ClusterRef
+    machine: str
+    node_uid: str
+    deadline: datetime
+    known_holds: list[Hold] = []
+
+
+class DrainOutcome(StrEnum):
+    """How one drain call ended."""
+
+    DRAINED = "drained"
+    HELD = "held"
+    TIMED_OUT = "timed-out"
+    NODE_GONE = "node-gone"
+
+
+class DrainResult(BaseModel):
+    """Where the drain stands: pods evicted in this call, and what is still held."""
+
+    outcome: DrainOutcome
+    evicted: int = 0
+    holds: list[Hold] = []
+
+
+class DeleteServer(BaseModel):
+    """Delete the machine's server: by id, or, where its create's answer was lost, by name and our labels."""
+
+    project: ProjectRef
+    owner: Owner
+    machine: str
+    server_id: int | None
+
+
+class DeleteSent(BaseModel):
+    """The server whose delete was accepted, or None where there was none."""
+
+    server_id: int | None
+
+
+class AwaitServerGone(BaseModel):
+    """Wait until GET of the server answers 404."""
+
+    project: ProjectRef
+    server_id: int
+
+
+class ServerGone(BaseModel):
+    """When the 404 was seen."""
+
+    seen_at: datetime
+
+
+class ReapNode(BaseModel):
+    """Remove the machine's Node object and what the distribution keeps beside it. Absent is success."""
+
+    cluster: ClusterRef
+    machine: str
+    server_id: int | None
+    node_uid: str | None
+
+
+class Reaped(BaseModel):
+    """Whether there was a Node to remove."""
+
+    removed: bool
+
+
+# --- the cluster's watch ----------------------------------------------------------------------------------
+
+
+class WatchCluster(BaseModel):
+    """Return when health, version or the number of nodes differ from what is known, or after `wait_s`."""
+
+    cluster: ClusterRef
+    known_digest: str
+    wait_s: float = 600
+
+
+class ClusterSeen(BaseModel):
+    """A cluster's health and version."""
+
+    health: Health
+    reason: str = ""
+    message: str = ""
+    version: str = ""
+    nodes: int = 0
+    digest: str
+
+
+_S, _M = timedelta(seconds=1), timedelta(minutes=1)
+
+PROBE_CREDENTIAL = Call("probe_credential", ProbeCredential, Probe, 60 * _S)
+PROBE_CLUSTER = Call("probe_cluster", ProbeCluster, ClusterProbe, 30 * _S)
+APPLY_MANIFEST = Call("apply_manifest", ApplyManifest, Applied, 2 * _M)
+CHECK_PLACEMENT = Call("check_placement", CheckPlacement, Placement, 60 * _S)
+READ_POOL = Call("read_pool", ReadPool, PoolLookup, 20 * _S)
+
+WATCH_POOL = Call("watch_pool", WatchPool, PoolObservation, 12 * _M, 15 * _S)
+SYNC_NODES = Call("sync_nodes", SyncNodes, Synced, 2 * _M, 30 * _S)
+COUNT_PODS = Call("count_pods", CountPods, PodCount, 15 * _S)
+FIND_ENDED = Call("find_ended", FindEnded, Ended, 30 * _S)
+ENSURE_KEY = Call("ensure_key", EnsureKey, KeySeen, 90 * _S)
+REMOVE_KEYS = Call("remove_keys", RemoveKeys, Nothing, 90 * _S)
+AUDIT_POOL = Call("audit_pool", AuditPool, Leftovers, 2 * _M)
+
+ENSURE_TOKEN = Call("ensure_token", EnsureToken, TokenIssued, 30 * _S)
+REVOKE_TOKEN = Call("revoke_token", RevokeToken, Nothing, 30 * _S)
+# The client waits 60 s for the answer of a create; the attempt also holds the look-up before and after it.
+CREATE_SERVER = Call("create_server", CreateServer, ServerSeen, 3 * _M)
+AWAIT_SERVER = Call("await_server", AwaitServer, Nothing, 6 * _M, 15 * _S)
+AWAIT_NODE = Call("await_node", AwaitNode, NodeSeen, 26 * _M, 15 * _S)
+
+CORDON_NODE = Call("cordon_node", CordonNode, Cordoned, 30 * _S)
+DRAIN_NODE = Call("drain_node", DrainNode, DrainResult, 35 * _M, 15 * _S)
+DELETE_SERVER = Call("delete_server", DeleteServer, DeleteSent, 2 * _M)
+AWAIT_SERVER_GONE = Call("await_server_gone", AwaitServerGone, ServerGone, 10 * _M, 15 * _S)
+REAP_NODE = Call("reap_node", ReapNode, Reaped, 60 * _S)
+
+WATCH_CLUSTER = Call("watch_cluster", WatchCluster, ClusterSeen, 12 * _M, 15 * _S)
