@@ -7,6 +7,7 @@ runs that on a loopback port. Rules and state are pure; only `app`, `admin` and 
 from sandbox.hetzner.app import create_app
 from sandbox.hetzner.cloud import HetznerCloud, default_cloud
 from sandbox.hetzner.facts import ServerFacts
+from sandbox.hetzner.live import LiveCloud, live
 from sandbox.hetzner.serve import serve
 
-__all__ = ["HetznerCloud", "ServerFacts", "create_app", "default_cloud", "serve"]
+__all__ = ["HetznerCloud", "LiveCloud", "ServerFacts", "create_app", "default_cloud", "live", "serve"]

@@ -56,7 +56,8 @@ def _images(call: Call) -> Reply:
     types = chosen(query, "type", ("system", "app", "snapshot", "backup"))
     statuses = chosen(query, "status", ("available", "creating", "unavailable"))
     bare = parse_selector(query.first("label_selector") or "")({}) and not query.all("bound_to")
-    old_ones = query.first("include_deprecated") == "true"
+    # The Python client writes a boolean as "True".
+    old_ones = (query.first("include_deprecated") or "").lower() == "true"
     found = [
         image
         for image in _named(call, IMAGES)

@@ -64,7 +64,7 @@ def _create_group(call: Call) -> Reply:
     check_name(body.name)
     check_labels(body.labels or {})
     group = placement.create(call.scope, body.name, body.labels or {})
-    return created({"placement_group": placement_group_view(call.scope, group), "action": None})
+    return created({"placement_group": placement_group_view(call.scope, group)})
 
 
 def _get_group(call: Call) -> Reply:

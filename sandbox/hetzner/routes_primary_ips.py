@@ -41,11 +41,12 @@ def _create(call: Call) -> Reply:
         labels=body.labels,
         auto_delete=body.auto_delete or False,
     )
-    action = None
+    reply = {"primary_ip": primary_ip_view(scope, primary_ip)}
     if body.assignee_id is not None:
         server = primary_ips.assign(scope, primary_ip, body.assignee_id)
-        action = action_view(scope, _start(call, primary_ip, "assign_primary_ip", server))
-    return created({"primary_ip": primary_ip_view(scope, primary_ip), "action": action})
+        reply["primary_ip"] = primary_ip_view(scope, primary_ip)
+        reply["action"] = action_view(scope, _start(call, primary_ip, "assign_primary_ip", server))
+    return created(reply)
 
 
 def _location(call: Call, body: bodies.CreatePrimaryIp) -> str:

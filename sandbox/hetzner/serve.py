@@ -30,6 +30,8 @@ async def serve(app: Starlette, port: int = 0) -> AsyncIterator[str]:
     Raises `OSError` when the port is taken, `RuntimeError` when the app fails to start.
     """
     listener = socket.create_server(("127.0.0.1", port))
+    # Without it each reply's body waits 40 ms for the client to acknowledge the head.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     config = uvicorn.Config(
         app,
         http=_protocol(app.state.connections),
