@@ -1,0 +1,156 @@
+"""The ASGI application: authenticates, authorises and answers each request, as kube-apiserver does."""
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from sandbox.kubernetes import discovery, openapi, reviews
+from sandbox.kubernetes.admin import routes as admin_routes
+from sandbox.kubernetes.authorization import Access, allows, refusal
+from sandbox.kubernetes.certificates import bearer_of_der
+from sandbox.kubernetes.cluster import Cluster, LoggedRequest
+from sandbox.kubernetes.errors import ApiError, method_not_allowed, unknown_path
+from sandbox.kubernetes.identity import ANONYMOUS, User
+from sandbox.kubernetes.paths import Target, parse
+from sandbox.kubernetes.reading import Reader, json_response
+from sandbox.kubernetes.subresources import Subresources
+from sandbox.kubernetes.version import version_info
+from sandbox.kubernetes.writing import Writer, decode
+
+_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+_HEALTH = ("/healthz", "/readyz", "/livez")
+_TRUE = ("1", "true", "True")
+
+
+def create_app(cluster: Cluster) -> Starlette:
+    """The API of a cluster, and under `/_sandbox/kubernetes` the handles of the sandbox.
+
+    The cluster's controllers are the caller's to start and close.
+    """
+    server = ApiServer(cluster)
+    app = Starlette(routes=[*admin_routes(cluster), Route("/{path:path}", server.answer, methods=_METHODS)])
+    app.state.cluster = cluster
+    return app
+
+
+class ApiServer:
+    """Answers requests for one cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self._reader = Reader(cluster.store, cluster.hub)
+        self._subresources = Subresources(cluster.registry)
+        self._writer = Writer(cluster.registry, self._subresources)
+
+    async def answer(self, request: Request) -> Response:
+        """One request, from authentication to the log."""
+        user = ANONYMOUS
+        try:
+            user = self._user(request)
+            body = decode(await request.body(), _content_type(request))
+            response = self._public(request) or self._answer(request, user, body)
+        except ApiError as error:
+            response = Response(msgspec.json.encode(error.body()), error.code, dict(error.headers), "application/json")
+        self._log(request, user, response.status_code)
+        return response
+
+    def _user(self, request: Request) -> User:
+        """By client certificate where TLS showed one, else by bearer token."""
+        header, peer = request.headers.get("authorization"), request.scope.get("state", {}).get("peer")
+        if peer and not header:
+            header = f"Bearer {bearer_of_der(peer)}"
+        return self.cluster.authenticator.user(header, self.cluster.clock.now())
+
+    def _public(self, request: Request) -> Response | None:
+        """What needs no permission: version, health, and the authority that k3s agents fetch."""
+        path = request.url.path
+        if path in ("/version", "/version/"):
+            return json_response(msgspec.json.encode(version_info(self.cluster.version)))
+        if path in _HEALTH:
+            return PlainTextResponse("ok")
+        if path == "/cacerts":
+            return PlainTextResponse(self.cluster.authority.pem)
+        return None
+
+    def _answer(self, request: Request, user: User, body: object) -> Response:
+        path = request.url.path
+        target = parse(path)
+        if target is None:
+            return self._document(request, user, body)
+        access = _access(request, target)
+        if not allows(self.cluster.store, user, access):
+            raise refusal(user, access)
+        return self._act(request, target, user, body)
+
+    def _document(self, request: Request, user: User, body: object) -> Response:
+        path = request.url.path.rstrip("/")
+        if user is ANONYMOUS:
+            message = f'forbidden: User "system:anonymous" cannot {request.method.lower()} path "{path}"'
+            raise ApiError(403, "Forbidden", message, {})
+        if request.method == "POST" and isinstance(body, dict):
+            found = reviews.review(self.cluster.store, path.rpartition("/")[2], body, user)
+            code = 201
+        else:
+            found, code = _described(path), 200
+        if found is None:
+            raise unknown_path()
+        return json_response(msgspec.json.encode(found), code)
+
+    def _act(self, request: Request, target: Target, user: User, body: object) -> Response:
+        query, accept = request.query_params, request.headers.get("accept", "")
+        match request.method:
+            case "GET" if target.watch or query.get("watch") in _TRUE:
+                return self._reader.watch(target, query, accept)
+            case "GET" if target.subresource not in ("", "status", "approval"):
+                return self._subresources.get(target)
+            case "GET" if target.name:
+                return self._reader.one(target, accept)
+            case "GET":
+                return self._reader.many(target, query, accept)
+            case "POST":
+                return self._writer.post(target, body, query, user)
+            case "DELETE" if not target.subresource:
+                return self._writer.delete(target, body, query, user)
+            case "PUT" if target.name:
+                return self._writer.put(target, body, query, user)
+            case "PATCH" if target.name:
+                return self._writer.patch(target, body, _content_type(request), query, user)
+        raise method_not_allowed()
+
+    def _log(self, request: Request, user: User, code: int) -> None:
+        path, query = request.url.path, request.url.query
+        self.cluster.requests.append(LoggedRequest(request.method, path, query, user.name, code))
+        target = parse(path)
+        what = target.kind.resource if target else path
+        if target and target.subresource:
+            what += f"/{target.subresource}"
+        self.cluster.counts[f"{request.method} {what} {code}"] += 1
+
+
+def _described(path: str) -> dict[str, object] | None:
+    if path == "/openapi/v3":
+        return openapi.index()
+    if path.startswith("/openapi/v3/"):
+        return openapi.document(path.removeprefix("/openapi/v3/"))
+    return discovery.document(path)
+
+
+def _access(request: Request, target: Target) -> Access:
+    resource = target.kind.plural + (f"/{target.subresource}" if target.subresource else "")
+    return Access(_verb(request, target), target.kind.group, resource, target.namespace, target.name)
+
+
+def _verb(request: Request, target: Target) -> str:
+    if request.method == "GET":
+        watch = target.watch or request.query_params.get("watch") in _TRUE
+        return "watch" if watch else "get" if target.name else "list"
+    if request.method == "DELETE":
+        return "delete" if target.name else "deletecollection"
+    return _VERBS[request.method]
+
+
+def _content_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip()

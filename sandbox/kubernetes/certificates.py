@@ -1,0 +1,151 @@
+"""The cluster's certificate authority: signs kubelet client certificates and recognises them.
+
+The simulator speaks plain HTTP, where no TLS handshake can show a client certificate. There a kubelet sends
+its certificate as bearer token (URL-safe base64 of the DER). That proves no possession of the key, which is
+enough on a loopback sandbox; against a TLS server the same certificate is used the ordinary way.
+"""
+
+import base64
+import binascii
+import hashlib
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from ipaddress import IPv4Address
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from sandbox.kubernetes.identity import User
+
+_AUTHORITY_DAYS = 3650
+_CLIENT_DAYS = 365  # what kube-controller-manager signs for by default
+
+
+@dataclass
+class Authority:
+    """A key and its self-signed certificate, with the users of the certificates seen so far."""
+
+    key: ec.EllipticCurvePrivateKey
+    certificate: x509.Certificate
+    _seen: dict[str, tuple[User, datetime]] = field(default_factory=dict)
+
+    @classmethod
+    def fresh(cls, now: datetime) -> "Authority":
+        """A new authority, valid from a day ago so that skewed clocks accept it."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubernetes")])
+        builder = _builder(name, name, key.public_key(), now - timedelta(days=1), _AUTHORITY_DAYS)
+        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        return cls(key, builder.sign(key, hashes.SHA256()))
+
+    @classmethod
+    def load(cls, pem: str) -> "Authority":
+        """An authority as `dump` wrote it."""
+        data = pem.encode()
+        key = serialization.load_pem_private_key(data, None)
+        if not isinstance(key, ec.EllipticCurvePrivateKey):
+            raise ValueError("the authority's key is not an elliptic-curve key")
+        return cls(key, x509.load_pem_x509_certificate(data))
+
+    def dump(self) -> str:
+        """Key and certificate, PEM."""
+        return _key_pem(self.key) + self.pem
+
+    @property
+    def pem(self) -> str:
+        """The certificate, as a kubeconfig and k3s' `/cacerts` carry it."""
+        return self.certificate.public_bytes(serialization.Encoding.PEM).decode()
+
+    @property
+    def key_hash(self) -> str:
+        """`sha256:<hex>` of the public key info, as kubeadm's `caCertHashes` want it."""
+        form = serialization.PublicFormat.SubjectPublicKeyInfo
+        info = self.certificate.public_key().public_bytes(serialization.Encoding.DER, form)
+        return f"sha256:{hashlib.sha256(info).hexdigest()}"
+
+    def sign(self, request_pem: bytes, now: datetime) -> str:
+        """A client certificate for the subject of a request. Raises ValueError for a bad request."""
+        request = x509.load_pem_x509_csr(request_pem)
+        if not request.is_signature_valid:
+            raise ValueError("the request is not signed by its own key")
+        key = request.public_key()
+        if not isinstance(key, ec.EllipticCurvePublicKey):
+            raise ValueError("only elliptic-curve keys are signed")
+        start = now - timedelta(minutes=5)
+        builder = _builder(self.certificate.subject, request.subject, key, start, _CLIENT_DAYS)
+        signed = builder.sign(self.key, hashes.SHA256())
+        return signed.public_bytes(serialization.Encoding.PEM).decode()
+
+    def serving_pem(self, now: datetime) -> str:
+        """A certificate for 127.0.0.1 and localhost with its key, PEM."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
+        start = now - timedelta(days=1)
+        builder = _builder(self.certificate.subject, subject, key.public_key(), start, _AUTHORITY_DAYS)
+        names = [x509.IPAddress(IPv4Address("127.0.0.1")), x509.DNSName("localhost")]
+        signed = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+        certificate = signed.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+        return certificate.decode() + _key_pem(key)
+
+    def user_of(self, token: str, now: datetime) -> User | None:
+        """The user whose certificate a bearer token is; None when it is none of ours, or has expired."""
+        if token not in self._seen:
+            certificate = _decode(token)
+            if certificate is None or not self._signed(certificate):
+                return None
+            self._seen[token] = (_user(certificate.subject), certificate.not_valid_after_utc)
+        user, end = self._seen[token]
+        return user if now < end else None
+
+    def _signed(self, certificate: x509.Certificate) -> bool:
+        try:
+            certificate.verify_directly_issued_by(self.certificate)
+        except (InvalidSignature, ValueError, TypeError):
+            return False
+        return True
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> str:
+    form = serialization.PrivateFormat.PKCS8
+    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
+
+
+def bearer_of(certificate_pem: str) -> str:
+    """The bearer token that stands for a client certificate on plain HTTP."""
+    certificate = x509.load_pem_x509_certificate(certificate_pem.encode())
+    return bearer_of_der(certificate.public_bytes(serialization.Encoding.DER))
+
+
+def bearer_of_der(der: bytes) -> str:
+    """As `bearer_of`, from the DER form that a TLS handshake gives."""
+    return base64.urlsafe_b64encode(der).decode().rstrip("=")
+
+
+def subject_of(request_pem: bytes) -> User:
+    """The user that a certificate request asks for. Raises ValueError when it is not one."""
+    return _user(x509.load_pem_x509_csr(request_pem).subject)
+
+
+def _decode(token: str) -> x509.Certificate | None:
+    try:
+        return x509.load_der_x509_certificate(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+    except (ValueError, binascii.Error):
+        return None
+
+
+def _user(subject: x509.Name) -> User:
+    names = subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    groups = subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    everybody = (*(str(group.value) for group in groups), "system:authenticated")
+    return User(str(names[0].value) if names else "", everybody)
+
+
+def _builder(
+    issuer: x509.Name, subject: x509.Name, key: ec.EllipticCurvePublicKey, start: datetime, days: int
+) -> x509.CertificateBuilder:
+    builder = x509.CertificateBuilder().issuer_name(issuer).subject_name(subject).public_key(key)
+    builder = builder.serial_number(x509.random_serial_number())
+    return builder.not_valid_before(start).not_valid_after(start + timedelta(days=days))

@@ -1,0 +1,240 @@
+"""Create, update, patch and delete with the API server's rules. No HTTP and no waiting in here."""
+
+import secrets
+import uuid
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from sandbox.kubernetes import kinds, node_restriction
+from sandbox.kubernetes.admission import check_namespace, set_priority
+from sandbox.kubernetes.errors import ApiError, already_exists, bad_request, conflict, invalid, not_found
+from sandbox.kubernetes.identity import CONTROLLERS, User
+from sandbox.kubernetes.kinds import Kind
+from sandbox.kubernetes.objects import Obj, clone, name_of, namespace_of, stamp
+from sandbox.kubernetes.store import Store, Stored
+from sandbox.kubernetes.strategies import strategy_of
+from sandbox.kubernetes.strategy import Creation
+from sandbox.kubernetes.validation import metadata_causes, wrong
+
+Change = Callable[[Obj], Obj]
+INTERNAL = "*"  # the pseudo-subresource of the server's own writes, which may touch every part
+_SUFFIX = "bcdfghjklmnpqrstvwxz2456789"  # letters of generated names: no vowels, so no words
+_KEPT = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+
+class Registry:
+    """The write path of the simulated API over a store and a clock."""
+
+    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
+        self.store = store
+        self.now = now
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Stored:
+        """The object. Raises ApiError 404."""
+        found = self.store.get(kind, namespace, name)
+        if found is None:
+            raise not_found(kind, name)
+        return found
+
+    def create(self, kind: Kind, namespace: str, sent: Obj, user: User = CONTROLLERS, dry_run: bool = False) -> Stored:
+        """Create an object. Raises ApiError 400, 403, 404 (namespace), 409 or 422."""
+        obj = clone(sent)
+        _untype(obj)
+        self._identify(kind, namespace, obj)
+        check_namespace(self.store, kind, obj)
+        strategy = strategy_of(kind)
+        strategy.default(obj)
+        strategy.create(obj, Creation(self.now(), user))
+        if strategy.generation:
+            obj["metadata"]["generation"] = 1
+        if kind is kinds.PODS:
+            set_priority(self.store, obj)
+        node_restriction.check_write(user, kind, obj, None, "")
+        self._check(kind, obj, None)
+        if self.store.get(kind, namespace_of(obj), name_of(obj)):
+            raise already_exists(kind, name_of(obj))
+        return Stored(obj, self.store.version) if dry_run else self.store.put(kind, obj)
+
+    def _identify(self, kind: Kind, namespace: str, obj: Obj) -> None:
+        metadata = obj.setdefault("metadata", {})
+        if metadata.pop("resourceVersion", ""):
+            raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
+        if kind.namespaced and metadata.setdefault("namespace", namespace) != namespace:
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        if not metadata.get("name"):
+            if not metadata.get("generateName"):
+                cause = wrong("metadata.name", "", "name or generateName is required")
+                raise invalid(kind, "", [cause])
+            metadata["name"] = metadata["generateName"] + "".join(secrets.choice(_SUFFIX) for _ in range(5))
+        for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation", "selfLink"):
+            metadata.pop(field, None)
+        metadata["uid"] = str(uuid.uuid4())
+        metadata["creationTimestamp"] = stamp(self.now())
+
+    def _check(self, kind: Kind, new: Obj, old: Obj | None) -> None:
+        causes = [*metadata_causes(kind.plural, new), *strategy_of(kind).validate(new, old)]
+        if causes:
+            raise invalid(kind, name_of(new), causes)
+
+    def replace(
+        self, kind: Kind, sent: Obj, subresource: str = "", user: User = CONTROLLERS, dry_run: bool = False
+    ) -> Stored:
+        """PUT. Where the kind demands it, the resourceVersion must be given."""
+        if not sent["metadata"].get("resourceVersion") and not strategy_of(kind).unconditional:
+            cause = wrong("metadata.resourceVersion", 0, "must be specified for an update")
+            raise invalid(kind, name_of(sent), [cause])
+        return self.update(kind, namespace_of(sent), name_of(sent), lambda _: clone(sent), subresource, user, dry_run)
+
+    def update(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        change: Change,
+        subresource: str = "",
+        user: User = CONTROLLERS,
+        dry_run: bool = False,
+    ) -> Stored:
+        """Write what `change` makes of a copy of the object, in one step.
+
+        A write that changes nothing leaves the resourceVersion alone. Raises ApiError 403, 404, 409 or 422.
+        """
+        stored = self.get(kind, namespace, name)
+        old = stored.obj
+        new = change(clone(old))
+        _untype(new)
+        self._check_identity(kind, old, new)
+        self._confine(kind, old, new, subresource)
+        node_restriction.check_write(user, kind, new, old, subresource)
+        if subresource != INTERNAL:
+            self._check(kind, new, old)
+        if new == old:
+            return stored
+        if strategy_of(kind).generation and new.get("spec") != old.get("spec"):
+            new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+        if dry_run:
+            return Stored(new, stored.version)
+        written = self.store.put(kind, new)
+        if _is_released(new):
+            self.store.remove(kind, namespace, name)
+        return written
+
+    def _check_identity(self, kind: Kind, old: Obj, new: Obj) -> None:
+        metadata = new.setdefault("metadata", {})
+        if metadata.get("name", name_of(old)) != name_of(old):
+            raise bad_request(
+                f"the name of the object ({metadata['name']}) does not match the name on the URL ({name_of(old)})"
+            )
+        uid = metadata.get("uid")
+        if uid and uid != old["metadata"]["uid"]:
+            raise conflict(kind, name_of(old), _uid_mismatch(uid, old))
+        version = metadata.get("resourceVersion")
+        if version and version != old["metadata"]["resourceVersion"]:
+            raise conflict(kind, name_of(old))
+
+    def _confine(self, kind: Kind, old: Obj, new: Obj, subresource: str) -> None:
+        """Keep a write within its part: status writes touch the status alone, others all but the status."""
+        metadata = new["metadata"]
+        metadata.pop("managedFields", None)
+        for field in (*_KEPT, "resourceVersion", "generation"):
+            metadata.pop(field, None)
+            if field in old["metadata"]:
+                metadata[field] = old["metadata"][field]
+        if subresource in ("status", "approval"):
+            status = new.get("status", {})
+            new.clear()
+            new.update({**old, "metadata": metadata, "status": status})
+        else:
+            strategy_of(kind).default(new)
+            if kind.status and subresource != INTERNAL:
+                new.pop("status", None)
+                if "status" in old:
+                    new["status"] = old["status"]
+
+    def delete(
+        self, kind: Kind, namespace: str, name: str, options: Obj | None = None, user: User = CONTROLLERS
+    ) -> Stored | None:
+        """Delete, at once or gracefully.
+
+        Gives the object when it lives on for a while (finalizers, grace), None when it is gone.
+        Raises ApiError 403, 404 or 409 (preconditions).
+        """
+        options = options or {}
+        stored = self.get(kind, namespace, name)
+        self.check_preconditions(kind, stored.obj, options)
+        node_restriction.check_delete(user, kind, stored.obj)
+        grace = _grace(kind, stored.obj, options)
+        finalizers = _finalizers(stored.obj, options)
+        marked = clone(stored.obj)
+        metadata = marked["metadata"]
+        if finalizers:
+            metadata["finalizers"] = finalizers
+        _mark(metadata, grace, self.now())
+        if kind is kinds.NAMESPACES:
+            marked["status"] = {**marked.get("status", {}), "phase": "Terminating"}
+            if not options.get("dryRun") and marked != stored.obj:
+                stored = self.store.put(kind, marked)
+            return stored
+        lingers = bool(grace or finalizers)
+        if options.get("dryRun"):
+            return Stored(marked, stored.version) if lingers else None
+        if lingers:
+            return self.store.put(kind, marked) if marked != stored.obj else stored
+        self.store.remove(kind, namespace, name)
+        return None
+
+    @staticmethod
+    def check_preconditions(kind: Kind, obj: Obj, options: Obj) -> None:
+        """Raise ApiError 409 unless UID and resourceVersion are those asked for."""
+        wanted = options.get("preconditions") or {}
+        metadata = obj["metadata"]
+        if wanted.get("uid", metadata["uid"]) != metadata["uid"]:
+            raise conflict(kind, name_of(obj), _uid_mismatch(wanted["uid"], obj))
+        version = wanted.get("resourceVersion", metadata["resourceVersion"])
+        if version != metadata["resourceVersion"]:
+            actual = metadata["resourceVersion"]
+            why = f"Precondition failed: ResourceVersion in precondition: {version}, ResourceVersion in object meta: {actual}"
+            raise conflict(kind, name_of(obj), why)
+
+
+def _untype(obj: Obj) -> None:
+    obj.pop("kind", None)
+    obj.pop("apiVersion", None)
+
+
+def _uid_mismatch(uid: str, obj: Obj) -> str:
+    return f"Precondition failed: UID in precondition: {uid}, UID in object meta: {obj['metadata']['uid']}"
+
+
+def _is_released(obj: Obj) -> bool:
+    metadata = obj["metadata"]
+    waits = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds")
+    return bool(metadata.get("deletionTimestamp")) and not waits and not obj.get("spec", {}).get("finalizers")
+
+
+def _grace(kind: Kind, obj: Obj, options: Obj) -> int:
+    """Seconds that a pod gets: none for one that never ran or has ended, and never more than before."""
+    if kind is not kinds.PODS:
+        return 0
+    spec = obj["spec"]
+    if not spec.get("nodeName") or obj["status"].get("phase") in ("Succeeded", "Failed"):
+        return 0
+    asked = options.get("gracePeriodSeconds")
+    grace = int(spec["terminationGracePeriodSeconds"] if asked is None else asked)
+    running = obj["metadata"].get("deletionGracePeriodSeconds")
+    return max(0, grace if running is None else min(grace, running))
+
+
+def _finalizers(obj: Obj, options: Obj) -> list[str]:
+    """The finalizers after a delete with that propagation policy."""
+    present = list(obj["metadata"].get("finalizers") or [])
+    added = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}.get(options.get("propagationPolicy") or "")
+    return [*present, added] if added and added not in present else present
+
+
+def _mark(metadata: Obj, grace: int, now: datetime) -> None:
+    """Write when the object may go; a second delete can only bring that nearer."""
+    if metadata.get("deletionGracePeriodSeconds", grace + 1) <= grace:
+        return
+    metadata["deletionTimestamp"] = stamp(now + timedelta(seconds=grace))
+    metadata["deletionGracePeriodSeconds"] = grace

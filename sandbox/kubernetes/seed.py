@@ -1,0 +1,23 @@
+"""What every cluster holds from its first moment."""
+
+from sandbox.kubernetes import kinds
+from sandbox.kubernetes.certificates import Authority
+from sandbox.kubernetes.objects import Obj
+from sandbox.kubernetes.registry import Registry
+
+_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+
+def seed(registry: Registry, authority: Authority) -> None:
+    """Create the namespaces, service accounts, priority classes and the published authority."""
+    for name in _NAMESPACES:
+        registry.create(kinds.NAMESPACES, "", {"metadata": {"name": name}})
+        registry.create(kinds.SERVICE_ACCOUNTS, name, {"metadata": {"name": "default"}})
+        root = {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": authority.pem}}
+        registry.create(kinds.CONFIG_MAPS, name, root)
+    for name, value in _PRIORITIES.items():
+        registry.create(kinds.PRIORITY_CLASSES, "", {"metadata": {"name": name}, "value": value})
+    admin: Obj = {"metadata": {"name": "cluster-admin"}}
+    admin["rules"] = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
+    registry.create(kinds.CLUSTER_ROLES, "", admin)

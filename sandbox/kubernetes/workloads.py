@@ -1,0 +1,133 @@
+"""The rules for replica sets, deployments, daemon sets, jobs and disruption budgets."""
+
+from collections.abc import Iterator
+
+from sandbox.kubernetes.errors import Cause
+from sandbox.kubernetes.objects import Obj, dig
+from sandbox.kubernetes.pods import default_template, spec_causes
+from sandbox.kubernetes.selectors import requirements_of
+from sandbox.kubernetes.strategy import Creation, Strategy
+from sandbox.kubernetes.validation import refused, required, unsupported, wrong
+
+
+def _default_workload(obj: Obj) -> None:
+    template = obj.setdefault("spec", {}).setdefault("template", {})
+    template.setdefault("metadata", {})
+    default_template(template.setdefault("spec", {}))
+
+
+def _default_replicas(obj: Obj) -> None:
+    _default_workload(obj)
+    obj["spec"].setdefault("replicas", 1)
+
+
+def _default_deployment(obj: Obj) -> None:
+    _default_replicas(obj)
+    spec = obj["spec"]
+    spec.setdefault("revisionHistoryLimit", 10)
+    spec.setdefault("progressDeadlineSeconds", 600)
+    strategy = spec.setdefault("strategy", {})
+    if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
+        rolling = strategy.setdefault("rollingUpdate", {})
+        rolling.setdefault("maxUnavailable", "25%")
+        rolling.setdefault("maxSurge", "25%")
+
+
+def _default_daemon_set(obj: Obj) -> None:
+    _default_workload(obj)
+    obj["spec"].setdefault("revisionHistoryLimit", 10)
+    update = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
+    obj["spec"].setdefault("updateStrategy", update)
+
+
+def _default_job(obj: Obj) -> None:
+    _default_workload(obj)
+    spec = obj["spec"]
+    spec.setdefault("parallelism", 1)
+    spec.setdefault("completions", 1)
+    spec.setdefault("backoffLimit", 6)
+    spec.setdefault("completionMode", "NonIndexed")
+    spec.setdefault("suspend", False)
+
+
+def _create(obj: Obj, creation: Creation) -> None:
+    del creation
+    obj["status"] = {}
+
+
+def _create_replicas(obj: Obj, creation: Creation) -> None:
+    del creation
+    obj["status"] = {"replicas": 0}
+
+
+def _create_job(obj: Obj, creation: Creation) -> None:
+    """A job selects its pods by its own UID."""
+    _create(obj, creation)
+    uid = obj["metadata"]["uid"]
+    mine = {"batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": obj["metadata"]["name"]}
+    obj["spec"]["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    metadata = obj["spec"]["template"]["metadata"]
+    metadata["labels"] = (metadata.get("labels") or {}) | mine
+
+
+def _validate(new: Obj, old: Obj | None) -> Iterator[Cause]:
+    spec = new["spec"]
+    yield from spec_causes(spec["template"]["spec"], "spec.template.spec")
+    selector = spec.get("selector")
+    terms = requirements_of(selector)
+    labels = dig(spec, ("template", "metadata", "labels")) or {}
+    if not terms:
+        yield required("spec.selector")
+    elif not all(term.holds(labels) for term in terms):
+        yield wrong("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+    if old is not None and old["spec"].get("selector") != selector:
+        yield wrong("spec.selector", selector, "field is immutable")
+    replicas = spec.get("replicas", 0)
+    if not isinstance(replicas, int) or replicas < 0:
+        yield wrong("spec.replicas", replicas, "must be greater than or equal to 0")
+
+
+def _validate_serving(new: Obj, old: Obj | None) -> Iterator[Cause]:
+    yield from _validate(new, old)
+    policy = new["spec"]["template"]["spec"]["restartPolicy"]
+    if policy != "Always":
+        yield unsupported("spec.template.spec.restartPolicy", policy, ("Always",))
+
+
+def _validate_job(new: Obj, old: Obj | None) -> Iterator[Cause]:
+    yield from _validate(new, old)
+    policy = new["spec"]["template"]["spec"]["restartPolicy"]
+    if policy == "Always":
+        field = "spec.template.spec.restartPolicy"
+        yield Cause(field, 'Required value: valid values: "OnFailure", "Never"', "FieldValueRequired")
+    if old is not None and old["spec"]["template"] != new["spec"]["template"]:
+        yield wrong("spec.template", {}, "field is immutable")
+
+
+def _validate_budget(new: Obj, old: Obj | None) -> Iterator[Cause]:
+    del old
+    spec = new.get("spec") or {}
+    if "minAvailable" in spec and "maxUnavailable" in spec:
+        yield wrong("spec", spec, "minAvailable and maxUnavailable cannot be both set")
+    for name in ("minAvailable", "maxUnavailable"):
+        value = spec.get(name, 0)
+        if isinstance(value, int) and value < 0:
+            yield wrong(f"spec.{name}", value, "must be greater than or equal to 0")
+        if isinstance(value, str) and not (value.endswith("%") and value[:-1].isdigit()):
+            yield wrong(f"spec.{name}", value, "a valid percent string must be a numeric string with '%'")
+    policy = spec.get("unhealthyPodEvictionPolicy")
+    if policy not in (None, "IfHealthyBudget", "AlwaysAllow"):
+        yield refused("spec.unhealthyPodEvictionPolicy", f"unknown policy {policy}")
+
+
+def _create_budget(obj: Obj, creation: Creation) -> None:
+    del creation
+    numbers = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+    obj["status"] = dict.fromkeys(numbers, 0)
+
+
+REPLICA_SET = Strategy(_default_replicas, _create_replicas, _validate_serving, generation=True)
+DEPLOYMENT = Strategy(_default_deployment, _create, _validate_serving, generation=True)
+DAEMON_SET = Strategy(_default_daemon_set, _create, _validate_serving, generation=True)
+JOB = Strategy(_default_job, _create_job, _validate_job, generation=True)
+BUDGET = Strategy(create=_create_budget, validate=_validate_budget, unconditional=False, generation=True)
