@@ -1,6 +1,7 @@
 """How the catalogue looks in replies: locations, server types, images and the price list."""
 
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from sandbox.hetzner.catalogue import LOCATIONS, SERVER_TYPES, Location, ServerType
@@ -39,7 +40,8 @@ def location_view(location: Location) -> View:
 
 def price(net: float) -> View:
     """Net with ten and gross with sixteen decimals, as the cloud writes them."""
-    return {"net": f"{net:.10f}", "gross": f"{net * (100 + VAT_PERCENT) / 100:.16f}"}
+    exact = Decimal(str(net))
+    return {"net": f"{exact:.10f}", "gross": f"{exact * (100 + VAT_PERCENT) / 100:.16f}"}
 
 
 def server_type_view(stock: Stock, server_type: ServerType, now: datetime) -> View:

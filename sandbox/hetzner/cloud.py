@@ -105,9 +105,9 @@ class HetznerCloud:
         return Scope(self.world, project, self.clock.now())
 
     def set_limits(self, project: Project, limits: Limits) -> None:
-        """Change what a project may hold and ask; a full bucket of requests shrinks with its limit."""
+        """Change what a project may hold and ask; its budget of requests is full afterwards."""
         project.limits = limits
-        project.bucket.level = min(project.bucket.level, limits.requests_per_hour)
+        project.bucket = Bucket(level=limits.requests_per_hour, at=self.clock.now())
 
     def add_fault(self, fault: Fault) -> Fault:
         """Put a fault in force; what is returned carries its id and counts."""

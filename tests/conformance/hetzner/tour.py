@@ -64,6 +64,16 @@ class Tour:
         self.primary_ips()
         self.actions()
 
+    def furnish(self) -> None:
+        """Leave one of every kind behind."""
+        key = self.client.ssh_keys.create("left", PUBLIC_KEY)
+        group = self.client.placement_groups.create("left", "spread").placement_group
+        subnet = NetworkSubnet(type="cloud", ip_range="10.0.1.0/24", network_zone="eu-central")
+        network = self.client.networks.create("left", "10.0.0.0/16", subnets=[subnet])
+        wall = self.client.firewalls.create("left").firewall
+        self.client.primary_ips.create("ipv4", name="left", location=NUREMBERG)
+        self.server("left", ssh_keys=[key], placement_group=group, networks=[network], firewalls=[wall])
+
     def catalogue(self) -> None:
         client = self.client
         assert client.server_types.get_by_id(client.server_types.get_by_name("cx23").id).cores == 2
