@@ -1,0 +1,46 @@
+"""Arguments and options that several commands share, with their completion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from starter.live_names import complete_cluster, complete_pool
+from starter.times import DURATION
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+cluster_argument = click.argument("cluster", shell_complete=complete_cluster)
+pool_argument = click.argument("pool", shell_complete=complete_pool)
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask on a terminal.")
+token_option = click.option(
+    "--token",
+    metavar="VALUE",
+    help="The token; `-` reads it from standard input. Without --token and --token-file a terminal asks for it.",
+)
+token_file_option = click.option("--token-file", type=click.Path(path_type=Path), help="A file that holds the token.")
+
+
+def wait_options(command: Decorated) -> Decorated:
+    """Add `--wait` and `--timeout`."""
+    wait = click.option("--wait", is_flag=True, help="Wait until it is done; each change is a line on standard error.")
+    timeout = click.option(
+        "--timeout",
+        type=DURATION,
+        default="20m",
+        show_default=True,
+        help="How long --wait waits; then exit 6, while the work goes on.",
+    )
+    return wait(timeout(command))
+
+
+def label_options(command: Decorated) -> Decorated:
+    """Add `--label` and `--taint`, both repeatable."""
+    label = click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="A node label. May be repeated.")
+    taint = click.option(
+        "--taint", "taints", multiple=True, metavar="KEY=VALUE:EFFECT", help="A node taint. May be repeated."
+    )
+    return label(taint(command))
