@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-DEBOUNCE_SECONDS = 0.2
+DEBOUNCE_SECONDS = 0.5
 
 
 class Snapshot:

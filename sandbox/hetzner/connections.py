@@ -20,6 +20,10 @@ class Connections:
         _, closed = self._open.pop(_peer(transport))
         closed.set()
 
+    def close_all(self) -> None:
+        for transport, _ in self._open.values():
+            transport.close()
+
     async def reset(self, client: Address) -> None:
         """Send the client a TCP reset instead of an answer, and return once the server knows.
 

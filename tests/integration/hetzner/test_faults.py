@@ -80,7 +80,7 @@ def test_a_lost_answer_makes_the_client_collide_with_itself(
     connect: Callable[..., Any], lever: Lever, world: LiveCloud
 ) -> None:
     """The client re-sends what timed out; its second order meets the first one's server."""
-    create_fault(lever, kind="slow", method="POST", path="/servers", seconds=3)
+    create_fault(lever, kind="slow", method="POST", path="/servers", seconds=0.5)
     impatient = connect(timeout=0.2, retries=1)
     body = {"name": "n", "server_type": "cx23", "image": "ubuntu-24.04"}
     with pytest.raises(APIException) as refused:
