@@ -1,8 +1,13 @@
 """Asynchronous actions: how they start, what they lock while they run, and how they end."""
 
+import itertools
+
 from sandbox.hetzner.errors import ApiError
 from sandbox.hetzner.records import Action, ActionError, ResourceRef, Server
 from sandbox.hetzner.world import Scope
+
+# Finished actions a project remembers, so that the state of a long-lived sandbox stays small.
+KEPT = 5000
 
 
 def start(
@@ -28,7 +33,14 @@ def start(
     if server is not None:
         server.running_actions.append(action.id)
     scope.project.actions[action.id] = action
+    _forget_oldest(scope.project.actions)
     return action
+
+
+def _forget_oldest(known: dict[int, Action]) -> None:
+    finished = (action.id for action in known.values() if action.status != "running")
+    for action_id in list(itertools.islice(finished, max(0, len(known) - KEPT))):
+        del known[action_id]
 
 
 def end(scope: Scope, action: Action) -> None:

@@ -104,6 +104,10 @@ SERVER_TYPES = (
 )
 
 
+LOCATION = {item.name: item for item in LOCATIONS}
+SERVER_TYPE = {item.name: item for item in SERVER_TYPES}
+
+
 def find_location(reference: int | str) -> Location | None:
     """By id or name; an id may come as digits in a string."""
     return next((item for item in LOCATIONS if reference in {item.id, item.name, str(item.id)}), None)

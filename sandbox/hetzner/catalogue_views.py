@@ -38,6 +38,11 @@ def location_view(location: Location) -> View:
     }
 
 
+def included_traffic(location: Location) -> int:
+    """Bytes a month that cost nothing extra."""
+    return TRAFFIC_EU if location.in_eu else TRAFFIC_ELSEWHERE
+
+
 def price(net: float) -> View:
     """Net with ten and gross with sixteen decimals, as the cloud writes them."""
     exact = Decimal(str(net))
@@ -86,7 +91,7 @@ def server_type_prices(server_type: ServerType) -> list[View]:
             "location": location.name,
             "price_hourly": price(round(server_type.monthly / HOURS_IN_A_MONTH, 4)),
             "price_monthly": price(server_type.monthly),
-            "included_traffic": TRAFFIC_EU if location.in_eu else TRAFFIC_ELSEWHERE,
+            "included_traffic": included_traffic(location),
             "price_per_tb_traffic": price(TRAFFIC_TB),
         }
         for location in LOCATIONS

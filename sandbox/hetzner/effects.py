@@ -20,8 +20,9 @@ def settle(world: World, now: datetime) -> bool:
 
 
 def _end_action(scope: Scope, due: Due) -> None:
-    action = scope.project.actions[due.ref]
-    if action.status != "running":
+    action = scope.project.actions.get(due.ref)
+    # Its server may have gone before it, and taken it along.
+    if action is None or action.status != "running":
         return
     actions.end(scope, action)
     server = actions.server_of(scope, action)

@@ -58,7 +58,7 @@ class ApiError(Exception):
         self.code = code
         self.message = message
         self.details = details
-        self.status = STATUS_OF_CODE.get(code, 422) if status is None else status
+        self.status = STATUS_OF_CODE[code] if status is None else status
 
     def body(self) -> dict[str, Any]:
         return {"error": {"code": self.code, "message": self.message, "details": self.details}}

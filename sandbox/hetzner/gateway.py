@@ -8,6 +8,7 @@ import json
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any
 
 from sandbox.hetzner import ratelimit, routes
@@ -186,7 +187,7 @@ def _error_of(fault: Fault) -> ApiError:
 def _proxy_page(fault: Fault) -> Answer:
     """What a load balancer in front of the API sends: neither JSON nor the API's headers."""
     status = fault.status or 502
-    page = _PROXY_PAGE.format(f"{status} Bad Gateway").encode()
+    page = _PROXY_PAGE.format(f"{status} {HTTPStatus(status).phrase}").encode()
     return Answer(status, page, {"Content-Type": "text/html"}, fault.seconds)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from sandbox.hetzner.addresses import free_host, gateway, mac_address
 from sandbox.hetzner.bodies import AttachToNetwork, SubnetBody
-from sandbox.hetzner.catalogue import LOCATIONS, find_location
+from sandbox.hetzner.catalogue import LOCATION, LOCATIONS
 from sandbox.hetzner.errors import ApiError, invalid_input, limit_exceeded, not_found
 from sandbox.hetzner.records import Network, PrivateNic, Server, Subnet
 from sandbox.hetzner.world import Scope
@@ -91,8 +91,7 @@ def check_attachable(scope: Scope, network: Network, location: str, body: Attach
 
 
 def _subnets_for(network: Network, location: str, ip_range: str | None) -> list[Subnet]:
-    place = find_location(location)
-    zone = None if place is None else place.network_zone
+    zone = LOCATION[location].network_zone
     found = [
         subnet for subnet in network.subnets if subnet.network_zone == zone and ip_range in {None, subnet.ip_range}
     ]

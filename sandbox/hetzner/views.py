@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from sandbox.hetzner import firewalls, networks, placement
-from sandbox.hetzner.catalogue import find_location, find_server_type
-from sandbox.hetzner.catalogue_views import TRAFFIC_EU, image_view, location_view, server_type_view
+from sandbox.hetzner.catalogue import LOCATION, SERVER_TYPE
+from sandbox.hetzner.catalogue_views import image_view, included_traffic, location_view, server_type_view
 from sandbox.hetzner.images import IMAGES
 from sandbox.hetzner.records import (
     Action,
@@ -34,7 +34,7 @@ def _resource(item: Resource) -> View:
 
 def action_view(scope: Scope, action: Action) -> View:
     """Progress is the share of the planned time that has passed; the real one jumps about likewise."""
-    failed = action.status == "error" and action.failure is not None
+    failure = action.failure if action.status == "error" else None
     return {
         "id": action.id,
         "command": action.command,
@@ -43,7 +43,7 @@ def action_view(scope: Scope, action: Action) -> View:
         "started": moment(action.started),
         "finished": None if action.finished is None else moment(action.finished),
         "resources": [ref.model_dump() for ref in action.resources],
-        "error": action.failure.model_dump() if failed and action.failure else None,
+        "error": None if failure is None else failure.model_dump(),
         "parent_id": action.parent_id,
     }
 
@@ -57,9 +57,7 @@ def _progress(scope: Scope, action: Action) -> int:
 
 
 def server_view(scope: Scope, server: Server) -> View:
-    server_type, location = find_server_type(server.server_type), find_location(server.location)
-    assert server_type is not None
-    assert location is not None
+    server_type, location = SERVER_TYPE[server.server_type], LOCATION[server.location]
     group = scope.project.placement_groups.get(server.placement_group or 0)
     booting = server.status == "initializing"
     return {
@@ -76,7 +74,7 @@ def server_view(scope: Scope, server: Server) -> View:
         "backup_window": None,
         "outgoing_traffic": 0,
         "ingoing_traffic": 0,
-        "included_traffic": 0 if booting else TRAFFIC_EU,
+        "included_traffic": 0 if booting else included_traffic(location),
         "protection": {"delete": server.delete_protection, "rebuild": server.rebuild_protection},
         "volumes": [],
         "load_balancers": [],
@@ -118,13 +116,11 @@ def placement_group_view(scope: Scope, group: PlacementGroup) -> View:
 
 
 def primary_ip_view(scope: Scope, primary_ip: PrimaryIp) -> View:
-    location = find_location(primary_ip.location)
-    assert location is not None
     return {
         **_resource(primary_ip),
         "ip": primary_ip.ip,
         "type": primary_ip.type,
-        "location": location_view(location),
+        "location": location_view(LOCATION[primary_ip.location]),
         "blocked": False,
         "dns_ptr": _dns_ptr(primary_ip),
         "protection": {"delete": primary_ip.delete_protection},
