@@ -107,7 +107,8 @@ def _needs_start(pod: _Pod) -> bool:
         return phase == "Pending"
     conditions = pod["status"].get("conditions") or ()
     ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-    return not ready or bool(pod["spec"].get("restartPolicy") != "Always")
+    policy: str = pod["spec"].get("restartPolicy", "Always")
+    return not ready or policy != "Always"
 
 
 def running_status(pod: _Pod, address: str, now: datetime) -> dict[str, Any]:
@@ -166,4 +167,3 @@ def _pod_ip(uid: str) -> str:
     """An address in the pod range that follows from the UID."""
     number = int(uid.replace("-", "")[:8], 16)
     return f"10.42.{number >> 8 & 255}.{number % 253 + 1}"
-

@@ -41,7 +41,7 @@ class ApiServer:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self._reader = Reader(cluster.store, cluster.hub)
+        self._reader = Reader(cluster.store, cluster.hub, cluster.clock.now)
         self._subresources = Subresources(cluster.registry)
         self._writer = Writer(cluster.registry, self._subresources)
 

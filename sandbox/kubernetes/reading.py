@@ -4,7 +4,9 @@ import base64
 import binascii
 import json
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from starlette.datastructures import QueryParams
 from starlette.responses import Response, StreamingResponse
@@ -13,7 +15,7 @@ from sandbox.kubernetes.errors import ApiError, bad_request, expired, not_found,
 from sandbox.kubernetes.kinds import PODS
 from sandbox.kubernetes.objects import name_of, namespace_of
 from sandbox.kubernetes.paths import Target
-from sandbox.kubernetes.rendering import Position, form_of, listing, single
+from sandbox.kubernetes.rendering import Position, listing, single, view_of
 from sandbox.kubernetes.selectors import matcher, parse_fields
 from sandbox.kubernetes.store import Store, Stored
 from sandbox.kubernetes.watching import Hub, Watch, WatchRequest
@@ -27,13 +29,14 @@ class Reader:
 
     store: Store
     hub: Hub
+    now: Callable[[], datetime]
 
     def one(self, target: Target, accept: str) -> Response:
         """A single object. Raises ApiError 404."""
         found = self.store.get(target.kind, target.namespace, target.name)
         if found is None:
             raise not_found(target.kind, target.name)
-        return json_response(single(target.kind, found, form_of(accept, target.kind)))
+        return json_response(single(target.kind, found, view_of(accept, target.kind, self.now())))
 
     def many(self, target: Target, query: QueryParams, accept: str) -> Response:
         """A list, or its first or next page. Raises ApiError 400, 410 or 504."""
@@ -51,7 +54,7 @@ class Reader:
         page = items[:limit] if limit else items
         more = _token(version, _key(page[-1])) if len(page) < len(items) else ""
         return json_response(
-            listing(kind, page, form_of(accept, kind), Position(version, more, len(items) - len(page)))
+            listing(kind, page, view_of(accept, kind, self.now()), Position(version, more, len(items) - len(page)))
         )
 
     def watch(self, target: Target, query: QueryParams, accept: str) -> Response:
@@ -71,7 +74,7 @@ class Reader:
             kind,
             target.namespace,
             matcher(kind, query.get("labelSelector", ""), fields),
-            form_of(accept, kind),
+            view_of(accept, kind, self.now()),
             since=since,
             initial=send_initial in _TRUE if send_initial else since == 0,
             mark_end=send_initial in _TRUE and bookmarks,
@@ -79,7 +82,7 @@ class Reader:
             seconds=_number(query, "timeoutSeconds") or random.uniform(1800, 3600),
             node=_node(target, fields),
         )
-        events = Watch(self.store, self.hub, wanted).events()
+        events = Watch(self.store, self.hub, wanted, self.now).events()
         return StreamingResponse(events, media_type="application/json")
 
     def _candidates(self, target: Target, query: QueryParams) -> list[Stored]:

@@ -1,5 +1,6 @@
 """Turns stored objects into the JSON that the client's Accept header asks for."""
 
+from datetime import datetime
 from enum import Enum
 from typing import NamedTuple
 
@@ -28,7 +29,19 @@ class Form(Enum):
     METADATA = "PartialObjectMetadata"
 
 
-def form_of(accept: str, kind: Kind) -> Form:
+class View(NamedTuple):
+    """The form that a client asked for, and the time that ages in tables count to."""
+
+    form: Form
+    now: datetime
+
+
+def view_of(accept: str, kind: Kind, now: datetime) -> View:
+    """The view for an Accept header."""
+    return View(_form_of(accept, kind), now)
+
+
+def _form_of(accept: str, kind: Kind) -> Form:
     """The first form in an Accept header that we can give."""
     for choice in accept.split(","):
         parts = dict(part.strip().split("=", 1) for part in choice.split(";") if "=" in part)
@@ -42,23 +55,23 @@ def form_of(accept: str, kind: Kind) -> Form:
     return Form.OBJECT
 
 
-def single(kind: Kind, stored: Stored, form: Form = Form.OBJECT) -> bytes:
+def single(kind: Kind, stored: Stored, view: View | None = None) -> bytes:
     """One object, with `kind` and `apiVersion`."""
-    if form is Form.TABLE:
-        return _table(kind, [stored], Position(stored.version))
-    if form is Form.METADATA:
+    if view and view.form is Form.TABLE:
+        return _table(kind, [stored], Position(stored.version), view.now)
+    if view and view.form is Form.METADATA:
         return b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",' + _metadata(stored)[1:]
     if kind is NEW_EVENTS:
         return Stored(from_core(stored.obj), stored.version).full(kind)
     return stored.full(kind)
 
 
-def listing(kind: Kind, items: list[Stored], form: Form, position: Position) -> bytes:
+def listing(kind: Kind, items: list[Stored], view: View, position: Position) -> bytes:
     """A list, or one page of it."""
-    if form is Form.TABLE:
-        return _table(kind, items, position)
+    if view.form is Form.TABLE:
+        return _table(kind, items, position, view.now)
     name, api_version, bodies = f"{kind.name}List", kind.api_version, [item.body for item in items]
-    if form is Form.METADATA:
+    if view.form is Form.METADATA:
         name, api_version = "PartialObjectMetadataList", "meta.k8s.io/v1"
         bodies = [_metadata(item) for item in items]
     elif kind is NEW_EVENTS:
@@ -68,12 +81,12 @@ def listing(kind: Kind, items: list[Stored], form: Form, position: Position) -> 
     return head + metadata + b',"items":[' + b",".join(bodies) + b"]}"
 
 
-def bookmark(kind: Kind, version: int, form: Form, initial_end: bool) -> Obj:
+def bookmark(kind: Kind, version: int, view: View, initial_end: bool) -> Obj:
     """The object of a BOOKMARK event: nothing but a resourceVersion."""
     metadata: Obj = {"resourceVersion": str(version)}
     if initial_end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-    if form is Form.TABLE:
+    if view.form is Form.TABLE:
         return {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "rows": []}
     return {"kind": kind.name, "apiVersion": kind.api_version, "metadata": metadata}
 
@@ -89,12 +102,12 @@ def _metadata(stored: Stored) -> bytes:
     return msgspec.json.encode({"metadata": stored.obj["metadata"]})
 
 
-def _table(kind: Kind, items: list[Stored], position: Position) -> bytes:
+def _table(kind: Kind, items: list[Stored], position: Position, now: datetime) -> bytes:
     table = {
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
         "metadata": _list_metadata(position),
         "columnDefinitions": columns(kind),
-        "rows": [row(kind, item.obj) for item in items],
+        "rows": [row(kind, item.obj, now) for item in items],
     }
     return msgspec.json.encode(table)

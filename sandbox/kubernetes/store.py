@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from sandbox.kubernetes.kinds import PODS, STORED, Kind
-from sandbox.kubernetes.objects import Obj, name_of, namespace_of
+from sandbox.kubernetes.objects import Obj, is_deleting, name_of, namespace_of, uid_of
 
 Key = tuple[str, str]
 HISTORY = 5_000  # changes remembered per resource; a watch from further back answers 410
@@ -65,6 +65,8 @@ class Store:
         self._history: dict[str, deque[Change]] = defaultdict(deque)
         self._pods_by_node: dict[str, dict[Key, Stored]] = defaultdict(dict)
         self._owned: dict[str, dict[tuple[str, Key], Stored]] = defaultdict(dict)
+        self._by_uid: dict[str, tuple[Kind, Obj]] = {}
+        self._deleting: dict[str, tuple[Kind, Obj]] = {}
         self._listeners: list[Listener] = []
 
     def get(self, kind: Kind, namespace: str, name: str) -> Stored | None:
@@ -95,6 +97,15 @@ class Store:
         """Objects with an owner reference to that UID, of all kinds unless one is named."""
         owned = self._owned.get(uid, {})
         return [s.obj for (storage, _), s in sorted(owned.items()) if kind is None or storage == kind.storage]
+
+    def by_uid(self, uid: str) -> Obj | None:
+        """The object of that UID."""
+        found = self._by_uid.get(uid)
+        return found[1] if found else None
+
+    def deleting(self) -> list[tuple[Kind, Obj]]:
+        """Objects whose deletion was asked for and that are still there."""
+        return list(self._deleting.values())
 
     def owned_with_kind(self, uid: str) -> list[tuple[Kind, Obj]]:
         """As `owned_by`, with the kind of each."""
@@ -177,6 +188,10 @@ class Store:
             listener(change)
 
     def _remember(self, kind: Kind, key: Key, stored: Stored) -> None:
+        uid = uid_of(stored.obj)
+        self._by_uid[uid] = (kind, stored.obj)
+        if is_deleting(stored.obj):
+            self._deleting[uid] = (kind, stored.obj)
         if kind is PODS:
             self._pods_by_node[stored.obj["spec"].get("nodeName", "")][key] = stored
         for owner in stored.obj["metadata"].get("ownerReferences") or ():
@@ -185,6 +200,8 @@ class Store:
     def _forget(self, kind: Kind, key: Key, stored: Stored | None) -> None:
         if stored is None:
             return
+        self._by_uid.pop(uid_of(stored.obj), None)
+        self._deleting.pop(uid_of(stored.obj), None)
         if kind is PODS:
             self._pods_by_node[stored.obj["spec"].get("nodeName", "")].pop(key, None)
         for owner in stored.obj["metadata"].get("ownerReferences") or ():

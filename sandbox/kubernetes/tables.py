@@ -1,8 +1,11 @@
 """Server-side tables, which `kubectl get` prints."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
 
 from sandbox.kubernetes import kinds
+from sandbox.kubernetes.ages import age
 from sandbox.kubernetes.kinds import Kind
 from sandbox.kubernetes.objects import Obj, condition, is_deleting, is_true, labels_of, name_of
 
@@ -67,8 +70,23 @@ def _involved(event: Obj) -> str:
     return f"{about.get('kind', '').lower()}/{about.get('name', '')}"
 
 
+@dataclass(frozen=True)
+class Moment:
+    """A time in a table; its cell says how long ago that was."""
+
+    stamp: str | None
+
+
+def _created(obj: Obj) -> Moment:
+    return Moment(obj["metadata"]["creationTimestamp"])
+
+
+def _last_seen(event: Obj) -> Moment:
+    return Moment(event.get("lastTimestamp") or event.get("eventTime"))
+
+
 _NAME: Column = ("Name", 0, name_of)
-_AGE: Column = ("Age", 0, lambda obj: obj["metadata"]["creationTimestamp"])
+_AGE: Column = ("Age", 0, _created)
 
 COLUMNS: dict[Kind, list[Column]] = {
     kinds.NODES: [
@@ -146,7 +164,7 @@ COLUMNS: dict[Kind, list[Column]] = {
         ("Condition", 0, _request_condition),
     ],
     kinds.EVENTS: [
-        ("Last Seen", 0, lambda e: e.get("lastTimestamp") or e.get("eventTime")),
+        ("Last Seen", 0, _last_seen),
         ("Type", 0, lambda e: e.get("type", "")),
         ("Reason", 0, lambda e: e.get("reason", "")),
         ("Object", 0, _involved),
@@ -157,20 +175,16 @@ COLUMNS: dict[Kind, list[Column]] = {
 
 def columns(kind: Kind) -> list[Obj]:
     """The column definitions of a kind's table."""
-    described = []
-    for heading, priority, _ in COLUMNS[kind]:
-        form = "name" if heading == "Name" else ""
-        described.append(
-            {"name": heading, "type": _type(heading), "format": form, "description": "", "priority": priority}
-        )
-    return described
+    return [_definition(heading, priority) for heading, priority, _ in COLUMNS[kind]]
 
 
-def _type(heading: str) -> str:
-    return "date" if heading in ("Age", "Last Seen") else "string"
+def _definition(heading: str, priority: int) -> Obj:
+    form = "name" if heading == "Name" else ""
+    return {"name": heading, "type": "string", "format": form, "description": heading, "priority": priority}
 
 
-def row(kind: Kind, obj: Obj) -> Obj:
+def row(kind: Kind, obj: Obj, now: datetime) -> Obj:
     """One table row, with the object's metadata as kubectl needs it for labels and namespaces."""
     partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
-    return {"cells": [value(obj) for _, _, value in COLUMNS[kind]], "object": partial}
+    cells = [value(obj) for _, _, value in COLUMNS[kind]]
+    return {"cells": [age(c.stamp, now) if isinstance(c, Moment) else c for c in cells], "object": partial}

@@ -20,6 +20,7 @@ class Timing:
     job_run: float = 2.0  # how long a pod of a job runs
     node_monitor_period: float = 1.0  # real: 5 s
     node_monitor_grace: float = 8.0  # real: 50 s since Kubernetes 1.32
+    node_eviction_pause: float = 1.0  # between two nodes of a zone tainted NoExecute; real: 10 s
     pod_gc_period: float = 2.0  # real: 20 s
     pod_gc_quarantine: float = 4.0  # real: 40 s after a Node's deletion
     token_cleaner_period: float = 2.0  # real: expired tokens go within about 20 s
@@ -39,6 +40,7 @@ REAL = Timing(
     job_run=20.0,
     node_monitor_period=5.0,
     node_monitor_grace=50.0,
+    node_eviction_pause=10.0,
     pod_gc_period=20.0,
     pod_gc_quarantine=40.0,
     token_cleaner_period=10.0,

@@ -5,13 +5,14 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 import msgspec
 
 from sandbox.kubernetes.errors import expired
 from sandbox.kubernetes.kinds import PODS, Kind
 from sandbox.kubernetes.objects import Obj, namespace_of
-from sandbox.kubernetes.rendering import Form, bookmark, single
+from sandbox.kubernetes.rendering import View, bookmark, single
 from sandbox.kubernetes.selectors import Match
 from sandbox.kubernetes.store import Change, Store, Stored
 
@@ -82,7 +83,7 @@ class WatchRequest:
     kind: Kind
     namespace: str
     matches: Match | None
-    form: Form
+    view: View
     since: int
     initial: bool
     mark_end: bool
@@ -94,11 +95,12 @@ class WatchRequest:
 class Watch:
     """One running watch. `events` gives its newline-ended JSON until the time is up."""
 
-    def __init__(self, store: Store, hub: Hub, request: WatchRequest) -> None:
+    def __init__(self, store: Store, hub: Hub, request: WatchRequest, now: Callable[[], datetime]) -> None:
         self._store = store
         self._hub = hub
         self._request = request
         self._kind = request.kind
+        self._now = now
 
     async def events(self) -> AsyncIterator[bytes]:
         """The events, beginning with an ERROR 410 when history does not reach back far enough."""
@@ -154,11 +156,14 @@ class Watch:
             return self._line("DELETED", gone)
         return None
 
+    def _view(self) -> View:
+        return self._request.view._replace(now=self._now())
+
     def _line(self, type_: str, stored: Stored) -> bytes:
-        return f'{{"type":"{type_}","object":'.encode() + single(self._kind, stored, self._request.form) + b"}\n"
+        return f'{{"type":"{type_}","object":'.encode() + single(self._kind, stored, self._view()) + b"}\n"
 
     def _bookmark(self, version: int, initial_end: bool) -> bytes:
-        return _encode("BOOKMARK", bookmark(self._kind, version, self._request.form, initial_end))
+        return _encode("BOOKMARK", bookmark(self._kind, version, self._view(), initial_end))
 
 
 def _encode(type_: str, obj: Obj) -> bytes:

@@ -10,14 +10,36 @@ from typing import NamedTuple
 from sandbox.clock import Clock
 from sandbox.kubernetes.certificates import Authority
 from sandbox.kubernetes.controllers.csr import approve_and_sign
+from sandbox.kubernetes.controllers.daemon_sets import reconcile_daemon_sets
+from sandbox.kubernetes.controllers.deployments import reconcile_deployments
+from sandbox.kubernetes.controllers.disruption import update_budgets
+from sandbox.kubernetes.controllers.garbage import collect_dependents, reconcile_namespaces
+from sandbox.kubernetes.controllers.jobs import reconcile_jobs
+from sandbox.kubernetes.controllers.node_lifecycle import NodeLifecycle
+from sandbox.kubernetes.controllers.pod_gc import PodGarbage
+from sandbox.kubernetes.controllers.replica_sets import reconcile_replica_sets
+from sandbox.kubernetes.controllers.scheduler import Scheduler
+from sandbox.kubernetes.controllers.taint_eviction import TaintEviction
 from sandbox.kubernetes.controllers.tokens import clean_tokens
 from sandbox.kubernetes.errors import ApiError
-from sandbox.kubernetes.kinds import SIGNING_REQUESTS, Kind
+from sandbox.kubernetes.kinds import (
+    BUDGETS,
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    JOBS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    REPLICA_SETS,
+    SIGNING_REQUESTS,
+    Kind,
+)
 from sandbox.kubernetes.registry import Registry
 from sandbox.kubernetes.store import Change
 from sandbox.kubernetes.timing import Timing
 
 _log = logging.getLogger(__name__)
+WORKLOADS = (DEPLOYMENTS, REPLICA_SETS, DAEMON_SETS, JOBS)
 _REST = 0.02  # real seconds between rounds, so that a burst of writes costs one round
 
 
@@ -90,7 +112,26 @@ class Controllers:
 
 
 def _steps(registry: Registry, authority: Authority, timing: Timing) -> list[Step]:
+    """The controllers, in an order in which one round of all gets as far as it can."""
+    lifecycle, scheduler = NodeLifecycle(registry, timing), Scheduler(registry)
+    evictor, pod_garbage = TaintEviction(registry), PodGarbage(registry, timing)
+    sweep = timing.sweep
+
+    def on(*kinds: Kind) -> frozenset[Kind]:
+        return frozenset(kinds)
+
     return [
-        Step(lambda now: approve_and_sign(registry, authority, now), frozenset({SIGNING_REQUESTS}), timing.sweep),
-        Step(lambda now: clean_tokens(registry, now), frozenset(), timing.token_cleaner_period),
+        Step(lambda now: approve_and_sign(registry, authority, now), on(SIGNING_REQUESTS), sweep),
+        Step(lambda now: clean_tokens(registry, now), on(), timing.token_cleaner_period),
+        Step(lifecycle.step, on(NODES), timing.node_monitor_period),
+        Step(evictor.step, on(NODES), sweep),
+        Step(pod_garbage.step, on(), timing.pod_gc_period),
+        Step(lambda now: collect_dependents(registry, now), on(NODES, PODS, *WORKLOADS), sweep),
+        Step(lambda now: reconcile_deployments(registry, now), on(DEPLOYMENTS, REPLICA_SETS), sweep),
+        Step(lambda now: reconcile_replica_sets(registry, now), on(REPLICA_SETS, PODS), sweep),
+        Step(lambda now: reconcile_daemon_sets(registry, now), on(DAEMON_SETS, NODES, PODS), sweep),
+        Step(lambda now: reconcile_jobs(registry, now), on(JOBS, PODS), sweep),
+        Step(scheduler.step, on(PODS, NODES), sweep),
+        Step(lambda now: update_budgets(registry, now), on(BUDGETS, PODS, REPLICA_SETS, DEPLOYMENTS), sweep),
+        Step(lambda now: reconcile_namespaces(registry, now), on(NAMESPACES), sweep),
     ]

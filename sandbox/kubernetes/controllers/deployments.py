@@ -1,0 +1,177 @@
+"""Rolls deployments out: a replica set for each template, scaled up and down within surge and unavailability."""
+
+import hashlib
+import math
+from datetime import datetime
+
+import msgspec
+
+from sandbox.kubernetes.kinds import DEPLOYMENTS, REPLICA_SETS
+from sandbox.kubernetes.objects import (
+    Obj,
+    clone,
+    is_deleting,
+    name_of,
+    namespace_of,
+    owner_reference,
+    set_condition,
+)
+from sandbox.kubernetes.registry import Registry
+
+_HASH_LABEL = "pod-template-hash"
+_REVISION = "deployment.kubernetes.io/revision"
+
+
+def reconcile_deployments(registry: Registry, now: datetime) -> None:
+    """One round over all deployments."""
+    for deployment in registry.store.objs(DEPLOYMENTS):
+        if not is_deleting(deployment):
+            _reconcile(registry, deployment, now)
+
+
+def _reconcile(registry: Registry, deployment: Obj, now: datetime) -> None:
+    owned = registry.store.owned_by(deployment["metadata"]["uid"], REPLICA_SETS)
+    fingerprint = _fingerprint(deployment)
+    current = next((rs for rs in owned if _hash_of(rs) == fingerprint), None)
+    if not deployment["spec"].get("paused"):
+        if current is None:
+            current = _create(registry, deployment, fingerprint, owned)
+        _scale_all(registry, deployment, current, [rs for rs in owned if rs is not current])
+    owned = registry.store.owned_by(deployment["metadata"]["uid"], REPLICA_SETS)
+    _report(registry, deployment, fingerprint, owned, now)
+    _forget_old(registry, deployment, [rs for rs in owned if _hash_of(rs) != fingerprint])
+
+
+def _fingerprint(deployment: Obj) -> str:
+    return hashlib.sha256(msgspec.json.encode(deployment["spec"]["template"], order="sorted")).hexdigest()[:10]
+
+
+def _hash_of(replica_set: Obj) -> str:
+    return str((replica_set["metadata"].get("labels") or {}).get(_HASH_LABEL, ""))
+
+
+def _revision(obj: Obj) -> int:
+    return int((obj["metadata"].get("annotations") or {}).get(_REVISION, 0))
+
+
+def _create(registry: Registry, deployment: Obj, fingerprint: str, owned: list[Obj]) -> Obj:
+    """The replica set of the present template, with no replicas yet."""
+    template = clone(deployment["spec"]["template"])
+    mark = {_HASH_LABEL: fingerprint}
+    template["metadata"]["labels"] = (template["metadata"].get("labels") or {}) | mark
+    selector = clone(deployment["spec"]["selector"])
+    selector["matchLabels"] = (selector.get("matchLabels") or {}) | mark
+    revision = {_REVISION: str(max((_revision(rs) for rs in owned), default=0) + 1)}
+    metadata = {
+        "name": f"{name_of(deployment)}-{fingerprint}",
+        "labels": template["metadata"]["labels"],
+        "annotations": revision,
+        "ownerReferences": [owner_reference("apps/v1", "Deployment", deployment)],
+    }
+    spec = {"replicas": 0, "selector": selector, "template": template}
+    created = registry.create(REPLICA_SETS, namespace_of(deployment), {"metadata": metadata, "spec": spec})
+
+    def annotate(obj: Obj) -> Obj:
+        obj["metadata"]["annotations"] = (obj["metadata"].get("annotations") or {}) | revision
+        return obj
+
+    registry.update(DEPLOYMENTS, namespace_of(deployment), name_of(deployment), annotate)
+    return created.obj
+
+
+def _scale_all(registry: Registry, deployment: Obj, current: Obj, others: list[Obj]) -> None:
+    wanted = deployment["spec"]["replicas"]
+    surge, unavailable = _leeway(deployment)
+    present = sum(_replicas(rs) for rs in others)
+    running = sum(rs["status"].get("replicas", 0) for rs in others)
+    if deployment["spec"]["strategy"]["type"] == "Recreate":
+        for replica_set in others:
+            _scale(registry, replica_set, 0)
+        _scale(registry, current, 0 if running else wanted)
+        return
+    have = _replicas(current)
+    target = wanted if have > wanted else min(wanted, max(have, wanted + surge - present))
+    _scale(registry, current, target)
+    available = sum(rs["status"].get("availableReplicas", 0) for rs in (current, *others))
+    spare = available - (wanted - unavailable)
+    for replica_set in sorted(others, key=_revision):
+        healthy = replica_set["status"].get("availableReplicas", 0)
+        broken = max(0, _replicas(replica_set) - healthy)
+        step = min(_replicas(replica_set), broken + max(0, min(spare, healthy)))
+        _scale(registry, replica_set, _replicas(replica_set) - step)
+        spare -= max(0, step - broken)
+
+
+def _leeway(deployment: Obj) -> tuple[int, int]:
+    """How many pods above and below the wanted number; never both zero."""
+    rolling = deployment["spec"]["strategy"].get("rollingUpdate") or {}
+    wanted = deployment["spec"]["replicas"]
+    surge = _portion(rolling.get("maxSurge", "25%"), wanted, up=True)
+    unavailable = _portion(rolling.get("maxUnavailable", "25%"), wanted, up=False)
+    return surge, unavailable if surge or unavailable else 1
+
+
+def _portion(value: int | str, whole: int, up: bool) -> int:
+    if isinstance(value, int):
+        return value
+    share = int(value[:-1]) * whole / 100
+    return math.ceil(share) if up else math.floor(share)
+
+
+def _replicas(replica_set: Obj) -> int:
+    return int(replica_set["spec"]["replicas"])
+
+
+def _scale(registry: Registry, replica_set: Obj, replicas: int) -> None:
+    def write(obj: Obj) -> Obj:
+        obj["spec"]["replicas"] = replicas
+        return obj
+
+    registry.update(REPLICA_SETS, namespace_of(replica_set), name_of(replica_set), write)
+
+
+def _report(registry: Registry, deployment: Obj, fingerprint: str, owned: list[Obj], now: datetime) -> None:
+    wanted = deployment["spec"]["replicas"]
+    total = sum(rs["status"].get("replicas", 0) for rs in owned)
+    ready = sum(rs["status"].get("readyReplicas", 0) for rs in owned)
+    updated = sum(rs["status"].get("replicas", 0) for rs in owned if _hash_of(rs) == fingerprint)
+    counts = {
+        "replicas": total,
+        "updatedReplicas": updated,
+        "readyReplicas": ready,
+        "availableReplicas": ready,
+        "unavailableReplicas": max(0, wanted - ready),
+    }
+
+    def write(obj: Obj) -> Obj:
+        kept = obj["status"].get("conditions", [])
+        shown = {name: count for name, count in counts.items() if count}
+        obj["status"] = {"observedGeneration": obj["metadata"]["generation"], **shown, "conditions": kept}
+        enough = ready >= wanted - _leeway(deployment)[1]
+        set_condition(obj, _available(enough), now)
+        done = updated == wanted == total == ready
+        set_condition(obj, _progressing(done), now)
+        return obj
+
+    registry.update(DEPLOYMENTS, namespace_of(deployment), name_of(deployment), write, "status")
+
+
+def _available(enough: bool) -> Obj:
+    if enough:
+        words = {"reason": "MinimumReplicasAvailable", "message": "Deployment has minimum availability."}
+        return {"type": "Available", "status": "True"} | words
+    words = {"reason": "MinimumReplicasUnavailable", "message": "Deployment does not have minimum availability."}
+    return {"type": "Available", "status": "False"} | words
+
+
+def _progressing(done: bool) -> Obj:
+    reason = "NewReplicaSetAvailable" if done else "ReplicaSetUpdated"
+    return {"type": "Progressing", "status": "True", "reason": reason, "message": ""}
+
+
+def _forget_old(registry: Registry, deployment: Obj, others: list[Obj]) -> None:
+    """Delete empty replica sets beyond the revision history."""
+    empty = [rs for rs in others if not _replicas(rs) and not rs["status"].get("replicas")]
+    surplus = len(empty) - deployment["spec"]["revisionHistoryLimit"]
+    for replica_set in sorted(empty, key=_revision)[: max(0, surplus)]:
+        registry.delete(REPLICA_SETS, namespace_of(replica_set), name_of(replica_set))

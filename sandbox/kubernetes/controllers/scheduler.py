@@ -1,0 +1,114 @@
+"""Binds pending pods to nodes, or says why that is impossible."""
+
+from datetime import datetime
+
+import msgspec
+
+from sandbox.kubernetes.controllers.predicates import (
+    Misfit,
+    Neighbours,
+    NodeRoom,
+    Resources,
+    misfit_alone,
+    requests_of,
+    summary,
+)
+from sandbox.kubernetes.kinds import NODES, PODS
+from sandbox.kubernetes.objects import Obj, is_deleting, is_finished, name_of, namespace_of, set_condition, uid_of
+from sandbox.kubernetes.registry import Registry
+from sandbox.kubernetes.subresources import bind
+
+_ENOUGH = 100  # fitting nodes after which the search stops, kube-scheduler's minFeasibleNodesToFind
+_NAME = "default-scheduler"
+
+
+class Scheduler:
+    """The scheduler; between rounds it remembers where it stopped and what each pod asks for."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._requests: dict[str, Resources] = {}
+        self._start = 0
+
+    def step(self, now: datetime) -> None:
+        """Place the pods that wait, those of high priority first."""
+        waiting = [s.obj for s in self._registry.store.pods_on("") if _is_waiting(s.obj)]
+        if not waiting:
+            return
+        rooms = self._rooms()
+        hopeless: dict[bytes, str] = {}
+        for pod in sorted(waiting, key=lambda p: (-p["spec"].get("priority", 0), p["metadata"]["creationTimestamp"])):
+            likeness = msgspec.json.encode([namespace_of(pod), pod["metadata"].get("labels"), _constraints(pod)])
+            if likeness not in hopeless:
+                room, why = self._place(pod, rooms)
+                if room:
+                    bind(self._registry, namespace_of(pod), name_of(pod), name_of(room.node))
+                    room.add(pod, self._asked(pod))
+                    continue
+                hopeless[likeness] = why
+            self._refuse(pod, hopeless[likeness], now)
+
+    def _rooms(self) -> list[NodeRoom]:
+        store = self._registry.store
+        rooms = []
+        for node in store.objs(NODES):
+            room = NodeRoom.of(node)
+            for stored in store.pods_on(name_of(node)):
+                if not is_finished(stored.obj):
+                    room.add(stored.obj, self._asked(stored.obj))
+            rooms.append(room)
+        return rooms
+
+    def _asked(self, pod: Obj) -> Resources:
+        uid = uid_of(pod)
+        if uid not in self._requests:
+            if len(self._requests) > 2 * self._registry.store.count(PODS) + 1000:
+                self._requests.clear()
+            self._requests[uid] = requests_of(pod)
+        return self._requests[uid]
+
+    def _place(self, pod: Obj, rooms: list[NodeRoom]) -> tuple[NodeRoom | None, str]:
+        """The least loaded of the first fitting nodes, or the message why there is none."""
+        requests, neighbours = self._asked(pod), Neighbours(pod, rooms)
+        fitting: list[NodeRoom] = []
+        misfits: list[Misfit] = []
+        for offset in range(len(rooms)):
+            room = rooms[(self._start + offset) % len(rooms)]
+            misfit = misfit_alone(pod, requests, room) or neighbours.misfit(room)
+            if misfit:
+                misfits.append(misfit)
+            else:
+                fitting.append(room)
+                if len(fitting) >= _ENOUGH:
+                    break
+        if not fitting:
+            return None, summary(misfits, len(rooms))
+        self._start = (self._start + len(fitting) + len(misfits)) % len(rooms)
+        return min(fitting, key=lambda room: (_is_avoided(room), room.load())), ""
+
+    def _refuse(self, pod: Obj, why: str, now: datetime) -> None:
+        found = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": why}
+
+        def mark(current: Obj) -> Obj:
+            set_condition(current, found, now)
+            return current
+
+        self._registry.update(PODS, namespace_of(pod), name_of(pod), mark, "status")
+
+
+def _is_waiting(pod: Obj) -> bool:
+    spec = pod["spec"]
+    ours = spec.get("schedulerName", _NAME) == _NAME and not spec.get("schedulingGates")
+    return ours and not is_deleting(pod) and not is_finished(pod)
+
+
+def _constraints(pod: Obj) -> Obj:
+    """What of a pod decides where it fits: pods alike in that need be tried once only."""
+    names = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints", "overhead", "hostNetwork")
+    constraints = {name: pod["spec"].get(name) for name in names}
+    containers = [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or [])]
+    return constraints | {"containers": [(c.get("resources"), c.get("ports")) for c in containers]}
+
+
+def _is_avoided(room: NodeRoom) -> bool:
+    return any(t["effect"] == "PreferNoSchedule" for t in room.node["spec"].get("taints") or ())
