@@ -32,14 +32,6 @@ class NoWorker(PoolsError):
     code = "NoWorker"
 
 
-def no_worker() -> NoWorker:
-    """The error for work that nobody takes."""
-    return NoWorker(
-        f"no worker runs on task queue {TASK_QUEUE!r}: nothing can answer",
-        hint="start one: lbr worker; `lbr doctor` checks the rest",
-    )
-
-
 def settings(profile: Profile) -> ClientConnectConfig:
     """Where and how to connect: Temporal's own environment and file come before the profile."""
     config = ClientConfig.load_client_connect_config()

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 import click
 
-from core import errors
 from core.errors import PoolsError
 from starter.failures import INTERRUPTED
-from starter.tree import LazyGroup, cli
+from starter.tree import cli
 
-_SHARED = ("profile", "org", "output", "no_header", "help")
+_SHARED = ("--profile", "--org", "--output", "--no-header", "--help")
 
 _HEAD = """# The `lbr` command
 
@@ -23,12 +22,15 @@ Data is printed on standard output, messages on standard error. Colour marks hea
 
 ## Where a command goes
 
-| what | given by, the first one wins |
-|---|---|
-| organization | `--org`, `LBR_ORG`, `organization` in the profile |
-| profile | `--profile`, `LBR_PROFILE`, the profile named `default`, the only one there is |
-| configuration file | `LBR_CONFIG`, `$XDG_CONFIG_HOME/lbr/config.toml` (`~/.config`), `$XDG_STATE_HOME/lbr/sandbox/profile.toml` (`~/.local/state`), which a running sandbox writes |
-| Temporal server | Temporal's own environment and file (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_PROFILE`, ...), then `temporal_address` and `temporal_namespace` in the profile, then `localhost:7233` and `default` |
+The first one wins.
+
+* Organization: `--org`, `LBR_ORG`, `organization` in the profile.
+* Profile: `--profile`, `LBR_PROFILE`, the profile named `default`, the only one there is.
+* Configuration file: the one that `LBR_CONFIG` names, `$XDG_CONFIG_HOME/lbr/config.toml` (`~/.config`),
+  `$XDG_STATE_HOME/lbr/sandbox/profile.toml` (`~/.local/state`), which a running sandbox writes.
+* Temporal server: Temporal's own environment and file (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`,
+  `TEMPORAL_API_KEY`, `TEMPORAL_PROFILE` and so on), `temporal_address` and `temporal_namespace` in the profile,
+  `localhost:7233` and `default`.
 
 ```toml
 [profile.default]
@@ -40,11 +42,10 @@ public_key = "..."   # base64, from `lbr keys generate`
 
 ## Options of every command that prints data
 
-| option | meaning |
-|---|---|
-| `-o table\\|wide\\|json\\|yaml\\|name` | A table (ages), a wider one, or one document (times in RFC 3339), or names alone, one a line. |
-| `--no-header` | Leave a table's header line out. |
-| `--org NAME`, `--profile NAME` | Before or after the command's name. |
+* `-o table|wide|json|yaml|name`: a table with ages, one with more columns, one document with times in RFC 3339,
+  or names alone, one a line.
+* `--no-header`: leave a table's header line out.
+* `--org NAME`, `--profile NAME`: before or after the command's name.
 
 Fields of JSON documents are only ever added. Under `-o json` an error is a document on standard error too:
 `{"code": ..., "message": ..., "hint": ...}`.
@@ -54,7 +55,7 @@ Fields of JSON documents are only ever added. Under `-o json` an error is a docu
 def reference() -> str:
     """The whole document, in Markdown."""
     root = click.Context(cli, info_name="lbr")
-    sections = ["\n".join(_command(context)) for context in _leaves(root)]
+    sections = ["\n".join(_command(context)) for context in _leaves(root)]  # this loads every kind of error, too
     return "\n".join([_HEAD, "\n".join(_exit_codes()), "## Commands\n", "\n".join(sections)])
 
 
@@ -76,7 +77,7 @@ def _command(context: click.Context) -> Iterator[str]:
     yield f"```\n{context.command_path} {usage}\n```\n"
     yield _prose(inspect.cleandoc(command.help or ""))
     options = [p for p in command.get_params(context) if isinstance(p, click.Option) and not p.hidden]
-    own = [option for option in options if option.name not in _SHARED]
+    own = [option for option in options if option.opts[-1] not in _SHARED]
     if own:
         yield "| option | meaning |\n|---|---|"
         yield from (f"| {_flags(option, context)} | {_meaning(option)} |" for option in own)
@@ -113,16 +114,20 @@ def _exit_codes() -> Iterator[str]:
     yield "## Exit codes\n"
     yield "| code | error | meaning |\n|---|---|---|"
     yield "| 0 | | Done; also: nothing to change, nothing to list. |"
-    for kind in _kinds():
+    yield "| 1 | `Failure` | Something failed on our side or in the cloud; `lbr doctor` failed a check. |"
+    yield "| 2 | `Usage` | The command line cannot be understood. Nothing was changed. |"
+    for kind in sorted(_kinds(PoolsError), key=lambda kind: (kind.exit_code, kind.code)):
         meaning = inspect.cleandoc(kind.__doc__ or "").replace("\n", " ")
         yield f"| {kind.exit_code} | `{kind.code}` | {meaning} |"
     yield f"| {INTERRUPTED} | `Interrupted` | Ctrl-C. Work that was accepted goes on. |"
     yield ""
 
 
-def _kinds() -> list[type[PoolsError]]:
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, PoolsError)]
-    return sorted(kinds, key=lambda kind: kind.exit_code)
+def _kinds(root: type[PoolsError]) -> Iterator[type[PoolsError]]:
+    for kind in root.__subclasses__():
+        if kind.__module__.startswith(("core.", "starter.")):
+            yield kind
+            yield from _kinds(kind)
 
 
 if __name__ == "__main__":

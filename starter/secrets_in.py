@@ -10,12 +10,25 @@ from uuid import uuid4
 import click
 
 from core.errors import FieldRefused, PoolsError
+from core.names import check_name
 from core.sealing import PublicKey, SealedSecret
 from starter.output import say
 from starter.profile import Profile
 
 _FORM = re.compile(r"[A-Za-z0-9]{64}\Z")  # Hetzner Cloud API tokens
 _WAYS = "give it with --token - (standard input), --token-file FILE, or at the prompt of a terminal"
+
+
+def check_credential_name(name: str) -> None:
+    """Refuse what cannot be a credential's name, without repeating it: it may be a token in the wrong place.
+
+    Raises FieldRefused.
+    """
+    try:
+        check_name("NAME", name)
+    except FieldRefused:
+        rule = "is not a name of 63 lower-case letters, digits and '-' at most; it is not shown, it may be a token"
+        raise FieldRefused("NAME", rule, hint=f"for example hetzner-prod; the token: {_WAYS}") from None
 
 
 def read_token(value: str | None, file: Path | None) -> str:

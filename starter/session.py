@@ -20,13 +20,14 @@ from temporalio.client import (
     WorkflowUpdateRPCTimeoutOrCancelledError,
     WorkflowUpdateStage,
 )
-from temporalio.exceptions import ApplicationError
+from temporalio.common import TypedSearchAttributes, WorkflowIDConflictPolicy
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from core.errors import ErrorBody, PoolsError, from_body
-from starter.connection import no_worker, pollers
-from starter.targets import Target
-from workflows.messages import MEMO_ROW
+from starter.connection import NoWorker, pollers
+from starter.targets import Target, organization
+from workflows.messages import MEMO_ROW, TASK_QUEUE
 
 Row = TypeVar("Row", bound=BaseModel)
 Answer = TypeVar("Answer")
@@ -45,12 +46,39 @@ class Session:
         self.client = client
         self.organization = organization
 
+    async def start(
+        self, target: Target, workflow: str, argument: BaseModel, attributes: TypedSearchAttributes
+    ) -> bool:
+        """Start a workflow unless it runs; whether it was started."""
+
+        async def begin() -> bool:
+            try:
+                await self.client.start_workflow(
+                    workflow,
+                    argument,
+                    id=target.workflow_id,
+                    task_queue=TASK_QUEUE,
+                    id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+                    search_attributes=attributes,
+                    static_summary=target.words,
+                    rpc_timeout=RPC,
+                )
+            except WorkflowAlreadyStartedError:
+                return False
+            return True
+
+        return await self._call(target, begin)
+
     async def update(self, target: Target, name: str, argument: BaseModel, gives: type[Row]) -> Row:
-        """Send an update and wait for its answer. An attempt that is lost is sent again under the same id."""
+        """Send an update and wait for its answer. An attempt that is lost is sent again under the same id.
+
+        Without a worker nothing is sent: the server would keep the update and carry it out whenever one comes.
+        """
         update_id = uuid4().hex
         workflow = self.client.get_workflow_handle(target.workflow_id)
 
         async def send() -> Row:
+            await self.expect_worker()
             handle = await workflow.start_update(
                 name,
                 argument,
@@ -75,6 +103,7 @@ class Session:
         arguments = [] if argument is None else [argument]
 
         async def ask() -> Answer:
+            await self.expect_worker()
             answer: Answer = await workflow.query(name, args=arguments, result_type=gives, rpc_timeout=RPC)
             return answer
 
@@ -90,15 +119,30 @@ class Session:
         description = await self.describe(target)
         if description.status is not WorkflowExecutionStatus.RUNNING:
             raise target.missing()
-        row: Row = await description.memo_value(MEMO_ROW, type_hint=kind)
+        row: Row | None = await description.memo_value(MEMO_ROW, None, type_hint=kind)
+        if row is None:  # started, and no worker has taken its first step
+            raise await self._silence()
         return row
 
     async def rows(self, query: str, kind: type[Row]) -> list[Row]:
-        """The memo rows of all workflows that a visibility query finds."""
-        found = []
-        async for workflow in self.client.list_workflows(query):
-            found.append(await workflow.memo_value(MEMO_ROW, type_hint=kind))
-        return found
+        """The memo rows of all workflows that a visibility query finds; those not yet written are left out."""
+
+        async def read() -> list[Row]:
+            found = [
+                await workflow.memo_value(MEMO_ROW, None, type_hint=kind)
+                async for workflow in self.client.list_workflows(query, rpc_timeout=RPC)
+            ]
+            return [row for row in found if row is not None]
+
+        return await self._call(organization(self.organization), read)
+
+    async def expect_worker(self) -> None:
+        """Raise NoWorker where nobody would take the work: Temporal itself would let the caller wait."""
+        if not await pollers(self.client, TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW):
+            raise NoWorker(
+                f"no worker runs on task queue {TASK_QUEUE!r}: nothing can answer",
+                hint="start one: lbr worker; `lbr doctor` checks the rest",
+            )
 
     async def _call(self, target: Target, attempt: Callable[[], Awaitable[Answer]]) -> Answer:
         deadline = time.monotonic() + RETRY_S
@@ -116,7 +160,7 @@ class Session:
                 raise _refusal(error) from error
 
     async def _meaning(self, target: Target, error: RPCError) -> PoolsError:
-        if error.status is RPCStatusCode.NOT_FOUND:
+        if error.status is RPCStatusCode.NOT_FOUND and not error.message.startswith("Namespace"):
             return target.missing()
         if error.status in _SILENT:
             return await self._silence()
@@ -124,8 +168,10 @@ class Session:
 
     async def _silence(self) -> PoolsError:
         """Why there was no answer: nobody works, or the work takes longer than we wait."""
-        if not await pollers(self.client, TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW):
-            return no_worker()
+        try:
+            await self.expect_worker()
+        except NoWorker as error:
+            return error
         return PoolsError(
             "a worker runs, but the workflow did not answer in time; the request may still be carried out",
             hint="look again before you repeat it; `lbr doctor` finds workflows that are stuck",

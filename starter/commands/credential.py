@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from core.names import check_name
 from core.views import CredentialRow
 from starter import targets
 from starter.arguments import token_file_option, token_option
@@ -15,7 +14,7 @@ from starter.live_names import complete_credential
 from starter.output import Column, say, show_list, show_one
 from starter.reads import credentials
 from starter.running import profile_of, run
-from starter.secrets_in import SecretCommand, public_key, read_token, seal
+from starter.secrets_in import SecretCommand, check_credential_name, public_key, read_token, seal
 from starter.session import Session
 from starter.times import age
 from workflows.messages import Done, Named, StoreCredential
@@ -51,7 +50,7 @@ def create(invocation: Invocation, name: str, token: str | None, token_file: Pat
 
 def store(invocation: Invocation, update: str, name: str, token: str | None, token_file: Path | None) -> CredentialRow:
     """Read and seal a token and send it with `update`. All that can be refused here is, before any connection."""
-    check_name("NAME", name)
+    check_credential_name(name)
     key = public_key(profile_of(invocation))
     secret = read_token(token, token_file)
 
@@ -79,12 +78,13 @@ def list_credentials(invocation: Invocation) -> None:
         say("no cloud credential is stored; store one: lbr cloud-credential create NAME")
 
 
-@click.command()
+@click.command(cls=SecretCommand)
 @click.argument("name", shell_complete=complete_credential)
 @output_options
 @click.pass_obj
 def delete(invocation: Invocation, name: str) -> None:
     """Delete credential NAME. Refused while a pool uses it."""
+    check_credential_name(name)
 
     async def work(session: Session) -> Done:
         target = targets.organization(session.organization)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import click
-from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
-from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from core.errors import Conflict
 from core.names import check_name
@@ -16,47 +14,31 @@ from starter.connection import connect
 from starter.invocation import Invocation, output_options
 from starter.output import say, show_one
 from starter.running import profile_of, run
-from starter.session import RPC, Session
-from workflows.messages import ORGANIZATION_WORKFLOW, TASK_QUEUE, OrganizationStart, SetSurface
+from starter.session import Session
+from workflows.messages import ORGANIZATION_WORKFLOW, OrganizationStart, SetSurface
 from workflows.search_attributes import attributes
 
 
 @click.command()
 @click.argument("name")
-@click.option("--disabled", is_flag=True, help="Leave managed node pools off until `lbr org enable`.")
 @output_options
 @click.pass_obj
-def create(invocation: Invocation, name: str, disabled: bool) -> None:
-    """Create organization NAME. One that exists with the same flag is left as it is."""
+def create(invocation: Invocation, name: str) -> None:
+    """Create organization NAME, with managed node pools on. One that exists like that is left as it is."""
     check_name("NAME", name)
-    created, view = asyncio.run(_create(invocation, name, enabled=not disabled))
+    created, view = asyncio.run(_create(invocation, name))
     show_one(invocation, view, name, f"organization {name} {'created' if created else 'unchanged'}, {_flag(view)}")
     if created:
         say(f"next: store a cloud credential: lbr cloud-credential create NAME --org {name}")
 
 
-async def _create(invocation: Invocation, name: str, *, enabled: bool) -> tuple[bool, OrganizationView]:
+async def _create(invocation: Invocation, name: str) -> tuple[bool, OrganizationView]:
     session = Session(await connect(profile_of(invocation)), name)
     target = targets.organization(name)
-    try:
-        await session.client.start_workflow(
-            ORGANIZATION_WORKFLOW,
-            OrganizationStart(organization=name, enabled=enabled),
-            id=target.workflow_id,
-            task_queue=TASK_QUEUE,
-            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-            search_attributes=attributes(name),
-            static_summary=f"Organization {name}",
-            rpc_timeout=RPC,
-        )
-        created = True
-    except WorkflowAlreadyStartedError:
-        created = False
+    created = await session.start(target, ORGANIZATION_WORKFLOW, OrganizationStart(organization=name), attributes(name))
     view = await session.query(target, "show", OrganizationView)
-    if view.enabled is not enabled:
-        verb = "enable" if enabled else "disable"
-        raise Conflict(f"organization {name!r} exists, {_flag(view)}", hint=f"change it: lbr org {verb} {name}")
+    if not view.enabled:
+        raise Conflict(f"organization {name!r} exists, {_flag(view)}", hint=f"turn them on: lbr org enable {name}")
     return created, view
 
 
@@ -86,6 +68,7 @@ def _set(invocation: Invocation, name: str | None, *, enabled: bool) -> None:
 
     async def work(session: Session) -> OrganizationView:
         target = targets.organization(session.organization)
+        await session.describe(target)  # says what does not exist, also without a worker
         return await session.update(target, "set_surface", SetSurface(enabled=enabled), OrganizationView)
 
     view = run(invocation, work, gate=False)
