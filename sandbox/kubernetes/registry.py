@@ -39,7 +39,7 @@ class Registry:
     def create(self, kind: Kind, namespace: str, sent: Obj, user: User = CONTROLLERS, dry_run: bool = False) -> Stored:
         """Create an object. Raises ApiError 400, 403, 404 (namespace), 409 or 422."""
         obj = clone(sent)
-        _untype(obj)
+        _tidy(obj)
         self._identify(kind, namespace, obj)
         check_namespace(self.store, kind, obj)
         strategy = strategy_of(kind)
@@ -102,7 +102,7 @@ class Registry:
         stored = self.get(kind, namespace, name)
         old = stored.obj
         new = change(clone(old))
-        _untype(new)
+        _tidy(new)
         self._check_identity(kind, old, new)
         self._confine(kind, old, new, subresource)
         node_restriction.check_write(user, kind, new, old, subresource)
@@ -197,9 +197,13 @@ class Registry:
             raise conflict(kind, name_of(obj), why)
 
 
-def _untype(obj: Obj) -> None:
+def _tidy(obj: Obj) -> None:
+    """Drop what is not stored: the type, and empty metadata maps."""
     obj.pop("kind", None)
     obj.pop("apiVersion", None)
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        if field in obj.get("metadata", {}) and not obj["metadata"][field]:
+            del obj["metadata"][field]
 
 
 def _uid_mismatch(uid: str, obj: Obj) -> str:

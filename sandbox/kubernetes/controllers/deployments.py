@@ -35,7 +35,8 @@ def _reconcile(registry: Registry, deployment: Obj, now: datetime) -> None:
     current = next((rs for rs in owned if _hash_of(rs) == fingerprint), None)
     if not deployment["spec"].get("paused"):
         if current is None:
-            current = _create(registry, deployment, fingerprint, owned)
+            current = _create(registry, deployment, fingerprint)
+        current = _make_latest(registry, deployment, current, owned)
         _scale_all(registry, deployment, current, [rs for rs in owned if rs is not current])
     owned = registry.store.owned_by(deployment["metadata"]["uid"], REPLICA_SETS)
     _report(registry, deployment, fingerprint, owned, now)
@@ -54,29 +55,33 @@ def _revision(obj: Obj) -> int:
     return int((obj["metadata"].get("annotations") or {}).get(_REVISION, 0))
 
 
-def _create(registry: Registry, deployment: Obj, fingerprint: str, owned: list[Obj]) -> Obj:
+def _create(registry: Registry, deployment: Obj, fingerprint: str) -> Obj:
     """The replica set of the present template, with no replicas yet."""
     template = clone(deployment["spec"]["template"])
     mark = {_HASH_LABEL: fingerprint}
     template["metadata"]["labels"] = (template["metadata"].get("labels") or {}) | mark
     selector = clone(deployment["spec"]["selector"])
     selector["matchLabels"] = (selector.get("matchLabels") or {}) | mark
-    revision = {_REVISION: str(max((_revision(rs) for rs in owned), default=0) + 1)}
     metadata = {
         "name": f"{name_of(deployment)}-{fingerprint}",
         "labels": template["metadata"]["labels"],
-        "annotations": revision,
         "ownerReferences": [owner_reference("apps/v1", "Deployment", deployment)],
     }
     spec = {"replicas": 0, "selector": selector, "template": template}
-    created = registry.create(REPLICA_SETS, namespace_of(deployment), {"metadata": metadata, "spec": spec})
+    return registry.create(REPLICA_SETS, namespace_of(deployment), {"metadata": metadata, "spec": spec}).obj
+
+
+def _make_latest(registry: Registry, deployment: Obj, current: Obj, owned: list[Obj]) -> Obj:
+    """Give the present replica set the highest revision, also after a roll back to an old template."""
+    others = max((_revision(rs) for rs in owned if rs is not current), default=0)
+    revision = {_REVISION: str(max(_revision(current), others + 1))}
 
     def annotate(obj: Obj) -> Obj:
         obj["metadata"]["annotations"] = (obj["metadata"].get("annotations") or {}) | revision
         return obj
 
     registry.update(DEPLOYMENTS, namespace_of(deployment), name_of(deployment), annotate)
-    return created.obj
+    return registry.update(REPLICA_SETS, namespace_of(current), name_of(current), annotate).obj
 
 
 def _scale_all(registry: Registry, deployment: Obj, current: Obj, others: list[Obj]) -> None:
