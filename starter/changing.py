@@ -35,8 +35,8 @@ class Change:
         if self.by_signal:
             await session.signal(target, self.name, self.argument)
             return ChangeResult(changed=[], message="change requested; the pool's events show what comes of it")
-        result = await session.update(target, self.name, self.argument, ChangeResult)
         invocation.follow = following(self.cluster, self.pool)
+        result = await session.update(target, self.name, self.argument, ChangeResult)
         if self.wait_for is not None:
             await until_ready(session, self.cluster, self.pool, self.wait_for)
         return result

@@ -60,7 +60,7 @@ def _failure(error: BaseException, invocation: Invocation) -> Failure:
             return Failure("Failure", error.format_message(), "", error.exit_code)
         case KeyboardInterrupt() | click.Abort():
             if invocation.follow:
-                text = "interrupted: only the waiting ended, the work goes on"
+                text = "interrupted: what was asked for goes on"
                 return Failure("Interrupted", text, f"follow it: {invocation.follow}", INTERRUPTED)
             return Failure("Interrupted", "interrupted", "", INTERRUPTED)
         case _:

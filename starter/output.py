@@ -17,6 +17,8 @@ from starter.invocation import Format, Invocation
 
 Item = TypeVar("Item", bound=BaseModel)
 
+GAP = "   "
+
 # Words that a reader looks for. On a terminal they carry a colour as well, never a colour alone.
 _COLOURS = {
     "green": ("Ready", "Valid", "ok"),
@@ -28,11 +30,16 @@ _COLOUR_OF = {word: colour for colour, words in _COLOURS.items() for word in wor
 
 @dataclass(frozen=True)
 class Column(Generic[Item]):
-    """A table's column. `wide` ones show with `-o wide`; a `text` one is the last and may be cut on a terminal."""
+    """A table's column.
+
+    `wide` ones show with `-o wide`, `status` ones are coloured, and a `text` one, which comes last, ends at the
+    terminal's edge unless the table is wide.
+    """
 
     title: str
     cell: Callable[[Item], object]
     wide: bool = False
+    status: bool = False
     text: bool = False
 
 
@@ -47,11 +54,8 @@ def show_list(
             for item in items:
                 click.echo(name(item))
         case Format.TABLE | Format.WIDE:
-            shown = [column for column in columns if not column.wide or invocation.format is Format.WIDE]
-            rows = [[str(column.cell(item)) for column in shown] for item in items]
-            titles = [column.title for column in shown] if invocation.header and items else None
-            cut = shown[-1].text and invocation.format is Format.TABLE
-            for line in table(rows, titles, cut_last=cut):
+            wide = invocation.format is Format.WIDE
+            for line in table(items, columns, wide=wide, header=invocation.header):
                 click.echo(line)
 
 
@@ -71,23 +75,38 @@ def say(message: str) -> None:
     click.echo(message, err=True)
 
 
-def table(rows: Sequence[Sequence[str]], titles: Sequence[str] | None, *, cut_last: bool = False) -> list[str]:
-    """The lines of a table. With `cut_last`, the last column ends at the terminal's edge, if there is a terminal."""
-    everything = [list(row) for row in ([titles] if titles else [])] + [list(row) for row in rows]
-    if not everything:
-        return []
-    widths = [max(len(row[i]) for row in everything) for i in range(len(everything[0]))]
-    room = _room(widths) if cut_last and sys.stdout.isatty() else None
-    lines = []
-    for row in everything:
-        last = row[-1] if room is None or len(row[-1]) <= room else row[-1][: room - 1] + "…"
-        cells = [_painted(cell, width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
-        lines.append("   ".join([*cells, _painted(last, 0)]).rstrip())
-    return lines
+def table(
+    items: Sequence[Item],
+    columns: Sequence[Column[Item]],
+    *,
+    wide: bool = False,
+    header: bool = True,
+    indent: str = "",
+) -> list[str]:
+    """The lines of a table; none for no items."""
+    shown = [column for column in columns if wide or not column.wide]
+    rows = [[str(column.cell(item)) for column in shown] for item in items]
+    if rows and header:
+        rows.insert(0, [column.title for column in shown])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(shown))] if rows else []
+    room = _room(widths, indent) if shown[-1].text and not wide and sys.stdout.isatty() else None
+    return [_line(row, shown, widths, room, indent) for row in rows]
 
 
-def _room(widths: Sequence[int]) -> int:
-    return max(12, shutil.get_terminal_size().columns - sum(widths[:-1]) - 3 * (len(widths) - 1))
+def _room(widths: Sequence[int], indent: str) -> int:
+    used = sum(widths[:-1]) + len(GAP) * (len(widths) - 1) + len(indent)
+    return max(12, shutil.get_terminal_size().columns - used)
+
+
+def _line(
+    row: Sequence[str], columns: Sequence[Column[Item]], widths: Sequence[int], room: int | None, indent: str
+) -> str:
+    last = row[-1] if room is None or len(row[-1]) <= room else row[-1][: room - 1] + "…"
+    cells = [
+        _painted(cell, width) if column.status else cell.ljust(width)
+        for cell, width, column in zip(row[:-1], widths[:-1], columns[:-1], strict=True)
+    ]
+    return (indent + GAP.join([*cells, last])).rstrip()
 
 
 def _painted(cell: str, width: int) -> str:

@@ -54,8 +54,7 @@ def _given(value: str | None, file: Path | None) -> str:
     if value == "-":
         return sys.stdin.read()
     if value is not None:
-        say("warning: a token on the command line is visible to other users (ps) and stays in the shell's history;")
-        say("warning: --token -, --token-file and the prompt are safe")
+        say("warning: --token VALUE is visible to other users (ps); --token -, --token-file and the prompt are not")
         return value
     if not sys.stdin.isatty():
         raise FieldRefused("--token", "no token is given", hint=_WAYS)

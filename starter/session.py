@@ -33,10 +33,17 @@ Row = TypeVar("Row", bound=BaseModel)
 Answer = TypeVar("Answer")
 
 RPC = timedelta(seconds=10)
-ANSWER = timedelta(minutes=3)  # the longest update probes a cloud and a cluster before it answers
+ANSWER_S = 180.0  # the longest update probes a cloud and a cluster before it answers
 RETRY_S = 20.0
+WORKER_S = 2.0  # a worker that has just started is not listed at once
 _AGAIN = (RPCStatusCode.RESOURCE_EXHAUSTED, RPCStatusCode.UNAVAILABLE)
 _SILENT = (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED, RPCStatusCode.FAILED_PRECONDITION)
+
+
+class NoAnswer(PoolsError):
+    """A worker runs and did not answer in time; the request may still be carried out."""
+
+    code = "NoAnswer"
 
 
 class Session:
@@ -87,7 +94,8 @@ class Session:
                 wait_for_stage=WorkflowUpdateStage.ACCEPTED,
                 rpc_timeout=RPC,
             )
-            answer: Row = await handle.result(rpc_timeout=ANSWER)
+            async with asyncio.timeout(ANSWER_S):
+                answer: Row = await handle.result()
             return answer
 
         return await self._call(target, send)
@@ -138,11 +146,14 @@ class Session:
 
     async def expect_worker(self) -> None:
         """Raise NoWorker where nobody would take the work: Temporal itself would let the caller wait."""
-        if not await pollers(self.client, TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW):
-            raise NoWorker(
-                f"no worker runs on task queue {TASK_QUEUE!r}: nothing can answer",
-                hint="start one: lbr worker; `lbr doctor` checks the rest",
-            )
+        deadline = time.monotonic() + WORKER_S
+        while not await pollers(self.client, TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW):
+            if time.monotonic() > deadline:
+                raise NoWorker(
+                    f"no worker runs on task queue {TASK_QUEUE!r}: nothing can answer",
+                    hint="start one: lbr worker; `lbr doctor` checks the rest",
+                )
+            await asyncio.sleep(0.2)
 
     async def _call(self, target: Target, attempt: Callable[[], Awaitable[Answer]]) -> Answer:
         deadline = time.monotonic() + RETRY_S
@@ -153,7 +164,7 @@ class Session:
                 if error.status not in _AGAIN or time.monotonic() > deadline:
                     raise await self._meaning(target, error) from error
                 await asyncio.sleep(0.5)
-            except WorkflowUpdateRPCTimeoutOrCancelledError as error:
+            except (WorkflowUpdateRPCTimeoutOrCancelledError, TimeoutError) as error:
                 _stop_if_interrupted()
                 raise await self._silence() from error
             except (WorkflowUpdateFailedError, WorkflowQueryFailedError) as error:
@@ -172,7 +183,7 @@ class Session:
             await self.expect_worker()
         except NoWorker as error:
             return error
-        return PoolsError(
+        return NoAnswer(
             "a worker runs, but the workflow did not answer in time; the request may still be carried out",
             hint="look again before you repeat it; `lbr doctor` finds workflows that are stuck",
         )

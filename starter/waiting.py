@@ -10,9 +10,10 @@ from datetime import timedelta
 from core.conditions import ConditionType
 from core.errors import NotFound, WaitTimedOut
 from core.views import PoolRow, PoolView
+from starter.connection import NoWorker
 from starter.output import say
 from starter.reads import pool_row, pool_view
-from starter.session import Session
+from starter.session import NoAnswer, Session
 
 POLL_S = 0.5
 
@@ -25,7 +26,7 @@ async def until(look: Look, *, timeout: timedelta, what: str, follow: str) -> No
     deadline = time.monotonic() + timeout.total_seconds()
     said = ""
     while True:
-        over, line = await look()
+        over, line = await _patiently(look)
         if line != said:
             say(line)
             said = line
@@ -36,6 +37,14 @@ async def until(look: Look, *, timeout: timedelta, what: str, follow: str) -> No
                 f"{what}: not within {_seconds(timeout)}; the work goes on. Last: {said}", hint=f"follow it: {follow}"
             )
         await asyncio.sleep(POLL_S)
+
+
+async def _patiently(look: Look) -> tuple[bool, str]:
+    """One look; a worker that is away or behind is waited for like everything else."""
+    try:
+        return await look()
+    except (NoWorker, NoAnswer) as error:
+        return False, f"waiting: {error.message}"
 
 
 async def until_ready(session: Session, cluster: str, pool: str, timeout: timedelta) -> None:

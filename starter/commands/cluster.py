@@ -24,7 +24,7 @@ from workflows.messages import Done, Named, RegisterCluster
 
 COLUMNS: list[Column[ClusterRow]] = [
     Column("NAME", lambda row: row.name),
-    Column("HEALTH", lambda row: row.health.value),
+    Column("HEALTH", lambda row: row.health.value, status=True),
     Column("VERSION", lambda row: row.version or "-"),
     Column("JOIN", lambda row: row.join.value),
     Column("NODES", lambda row: row.nodes),

@@ -22,7 +22,7 @@ from workflows.messages import Done, Named, StoreCredential
 COLUMNS: list[Column[CredentialRow]] = [
     Column("NAME", lambda row: row.name),
     Column("CLOUD", lambda row: row.cloud),
-    Column("HEALTH", lambda row: row.health.value),
+    Column("HEALTH", lambda row: row.health.value, status=True),
     Column("SINCE", lambda row: age(row.since), wide=True),
     Column("PROBED", lambda row: age(row.probed_at)),
     Column("POOLS", lambda row: len(row.pools)),

@@ -18,7 +18,7 @@ from starter.running import profile_of
 from starter.session import Session
 
 COLUMNS: list[Column[Finding]] = [
-    Column("STATUS", lambda finding: finding.status.value),
+    Column("STATUS", lambda finding: finding.status.value, status=True),
     Column("CHECK", lambda finding: finding.check),
     Column("MESSAGE", lambda finding: finding.message + (f"; {finding.hint}" if finding.hint else "")),
 ]

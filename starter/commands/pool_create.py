@@ -80,8 +80,8 @@ def create(
     check_spec(spec)
 
     async def work(session: Session) -> CreateResult:
-        result = await session.update(targets.organization(session.organization), "create_pool", spec, CreateResult)
         invocation.follow = following(cluster, pool)
+        result = await session.update(targets.organization(session.organization), "create_pool", spec, CreateResult)
         if wait:
             await until_ready(session, cluster, pool, timeout)
         return result

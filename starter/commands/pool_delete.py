@@ -32,8 +32,8 @@ def delete(invocation: Invocation, *, cluster: str, pool: str, yes: bool, wait: 
         await pool_row(session, cluster, pool)
         await ask_before_removal(session, cluster, pool, PreviewRequest(delete=True), yes=yes)
         target = targets.pool(session.organization, cluster, pool)
-        result = await session.update(target, "delete", Done(), ChangeResult)
         invocation.follow = following(cluster, pool)
+        result = await session.update(target, "delete", Done(), ChangeResult)
         if wait:
             await until_gone(session, cluster, pool, timeout)
         return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import click
@@ -27,7 +27,7 @@ CONDITION_COLUMNS: list[Column[Condition]] = [
     Column("STATUS", lambda condition: condition.status),
     Column("REASON", lambda condition: condition.reason),
     Column("SINCE", lambda condition: age(condition.since)),
-    Column("MESSAGE", lambda condition: condition.message),
+    Column("MESSAGE", lambda condition: condition.message, text=True),
 ]
 
 
@@ -89,11 +89,8 @@ def _view_text(view: PoolView) -> str:
     )
 
 
-def _section(title: str, items: Iterable[Item], columns: list[Column[Item]]) -> list[str]:
-    shown = [column for column in columns if not column.wide]
-    rows = [[str(column.cell(item)) for column in shown] for item in items]
-    lines = table(rows, [column.title for column in shown]) if rows else ["none"]
-    return ["", f"{title}:", *(f"  {line}" for line in lines)]
+def _section(title: str, items: Sequence[Item], columns: Sequence[Column[Item]]) -> list[str]:
+    return ["", f"{title}:", *(table(items, columns, indent="  ") or ["  none"])]
 
 
 def _next(view: PoolView) -> list[str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import click
 
 from core.machine import Machine
-from core.views import PoolRow
+from core.views import ClusterRow, PoolRow
+from starter import targets
 from starter.arguments import cluster_argument, pool_argument
 from starter.invocation import Invocation, output_options
 from starter.live_names import complete_cluster
 from starter.output import Column, say, show_list
 from starter.reads import pool_view, pools
 from starter.running import run
+from starter.session import Session
 from starter.times import age
 
 
@@ -19,7 +21,7 @@ def _pool_columns(cluster: str | None) -> list[Column[PoolRow]]:
     return [
         Column("CLUSTER", lambda row: row.cluster, wide=cluster is not None),
         Column("NAME", lambda row: row.name),
-        Column("PHASE", lambda row: row.phase),
+        Column("PHASE", lambda row: row.phase, status=True),
         Column("READY", lambda row: f"{row.ready}/{row.target}"),
         Column("SIZE", lambda row: row.size, wide=True),
         Column("MIN", lambda row: row.min),
@@ -39,7 +41,14 @@ def _pool_columns(cluster: str | None) -> list[Column[PoolRow]]:
 @click.pass_obj
 def list_pools(invocation: Invocation, cluster: str | None) -> None:
     """List the pools of CLUSTER, or of all clusters."""
-    rows = run(invocation, lambda session: pools(session, cluster))
+
+    async def work(session: Session) -> list[PoolRow]:
+        rows = await pools(session, cluster)
+        if not rows and cluster is not None:
+            await session.row(targets.cluster(session.organization, cluster), ClusterRow)
+        return rows
+
+    rows = run(invocation, work)
     show_list(
         invocation, rows, _pool_columns(cluster), lambda row: row.name if cluster else f"{row.cluster}/{row.name}"
     )
@@ -58,7 +67,7 @@ def _ready(machine: Machine) -> str:
 NODE_COLUMNS: list[Column[Machine]] = [
     Column("SERVER-ID", lambda machine: machine.server_id or "-"),
     Column("NODE", lambda machine: machine.name),
-    Column("PHASE", lambda machine: machine.phase.value),
+    Column("PHASE", lambda machine: machine.phase.value, status=True),
     Column("READY", _ready),
     Column("VERSION", lambda machine: machine.version or "-"),
     Column("AGE", lambda machine: age(machine.planned_at)),

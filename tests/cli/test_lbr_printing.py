@@ -52,7 +52,8 @@ def test_names(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_nothing_is_cut_without_a_terminal() -> None:
     """A program gets all of the text."""
-    assert table([["a", "b" * 300]], None, cut_last=True) == ["a   " + "b" * 300]
+    columns: list[Column[UsageLine]] = [Column("TEXT", lambda line: "b" * 300, text=True)]
+    assert table(LINES[:1], columns, header=False) == ["b" * 300]
 
 
 @pytest.mark.parametrize(
