@@ -17,6 +17,7 @@ class ConditionType(StrEnum):
     PAUSED = "Paused"  # frozen by request: no create, delete, drain, repair or upgrade starts
     CREDENTIAL_INVALID = "CredentialInvalid"  # the token was refused; the pool is frozen until a rotate
     CLUSTER_UNREACHABLE = "ClusterUnreachable"  # the Kubernetes API does not answer; nothing is judged
+    CLOUD_UNREACHABLE = "CloudUnreachable"  # the cloud's listing does not answer; no server is judged
     INSTANCE_TYPE_UNAVAILABLE = "InstanceTypeUnavailable"  # out of stock, or not sold in the location
     QUOTA_EXCEEDED = "QuotaExceeded"  # the project's own limit; ask Hetzner to raise it
     RATE_LIMITED = "RateLimited"  # the project's request budget is used up; waits by itself

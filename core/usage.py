@@ -38,17 +38,32 @@ class Meter(BaseModel):
         return UsageReport(
             pool_hours=max(0.0, (now - self.pool_from).total_seconds()) / 3600,
             node_hours=(self.node_seconds + running) / 3600,
+            running=len(self.open),
             at=now,
         )
 
 
 class UsageReport(BaseModel):
-    """Totals since the pool's creation, in hours."""
+    """Totals since the pool's creation, in hours, and how many nodes go on counting."""
 
     pool_hours: float
     node_hours: float
+    running: int = 0
     at: datetime
     final: bool = False
+
+    def projected(self, now: datetime) -> UsageReport:
+        """The totals at a later `now`, if nothing changed since the report."""
+        if self.final:
+            return self
+        hours = max(0.0, (now - self.at).total_seconds()) / 3600
+        return self.model_copy(
+            update={
+                "pool_hours": self.pool_hours + hours,
+                "node_hours": self.node_hours + hours * self.running,
+                "at": now,
+            }
+        )
 
 
 class UsageLine(BaseModel):

@@ -17,7 +17,7 @@ from core.events import Reason
 from core.machine import Phase
 from core.sealing import SealedSecret
 from core.spec import PoolSpec
-from core.usage import UsageLine, UsageReport
+from core.usage import UsageLine
 
 TASK_QUEUE = "managed-node-pools"
 
@@ -136,6 +136,7 @@ class MachineReport(BaseModel):
     phase: Phase | None = None
     server_id: int | None = None
     node_uid: str | None = None
+    ssh_key_id: int | None = None
     ipv4: str = ""
     version: str = ""
     seen_at: datetime | None = None
@@ -171,7 +172,6 @@ class Connection(BaseModel):
 
 
 class UsageView(BaseModel):
-    """Query `usage` of an organization: the ledger, ended pools included."""
+    """Query `usage` of an organization: the ledger, ended pools included. Lines are as last reported."""
 
     lines: list[UsageLine]
-    total: UsageReport
