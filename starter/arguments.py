@@ -16,6 +16,12 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 cluster_argument = click.argument("cluster", shell_complete=complete_cluster)
 pool_argument = click.argument("pool", shell_complete=complete_pool)
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask on a terminal.")
+paused_option = click.option(
+    "--paused",
+    type=bool,
+    metavar="[true|false]",
+    help="Freeze the pool: no scaling, no repair, no upgrade. --paused=false ends the freeze.",
+)
 token_option = click.option(
     "--token",
     metavar="VALUE",
@@ -44,3 +50,11 @@ def label_options(command: Decorated) -> Decorated:
         "--taint", "taints", multiple=True, metavar="KEY=VALUE:EFFECT", help="A node taint. May be repeated."
     )
     return label(taint(command))
+
+
+class PausedCommand(click.Command):
+    """A command whose `--paused` means `--paused=true`, so that it never takes the next word for its value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse with a bare `--paused` spelled out."""
+        return super().parse_args(ctx, ["--paused=true" if word == "--paused" else word for word in args])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -42,11 +43,13 @@ def format_in(arguments: Sequence[str]) -> Format:
     return Format.TABLE
 
 
-def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+def _remember(field: str, convert: Callable[[Any], Any] = str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """An option's callback: keep its value, if it is given, in the invocation's `field`."""
+
     def remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
         invocation = context.find_object(Invocation)
         if value is not None and invocation is not None:
-            setattr(invocation, name, value)
+            setattr(invocation, field, convert(value))
 
     return remember
 
@@ -77,14 +80,14 @@ def output_options(command: Decorated) -> Decorated:
         "--output",
         type=click.Choice([form.value for form in Format]),
         expose_value=False,
-        callback=lambda context, parameter, value: _remember("format")(context, parameter, value and Format(value)),
+        callback=_remember("format", Format),
         help="How to print the result.  [default: table]",
     )
     header = click.option(
         "--no-header",
         is_flag=True,
         expose_value=False,
-        callback=lambda context, parameter, value: _remember("header")(context, parameter, not value),
+        callback=_remember("header", operator.not_),
         help="Leave a table's header line out.",
     )
     return form(header(target_options(command)))

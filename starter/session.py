@@ -122,6 +122,10 @@ class Session:
         workflow = self.client.get_workflow_handle(target.workflow_id)
         return await self._call(target, lambda: workflow.describe(rpc_timeout=RPC))
 
+    async def runs(self, target: Target) -> bool:
+        """Whether a workflow that was started has not ended. Raises NotFound where none was started."""
+        return (await self.describe(target)).status is WorkflowExecutionStatus.RUNNING
+
     async def row(self, target: Target, kind: type[Row]) -> Row:
         """The row that a running workflow keeps in its memo; needs no worker. Raises NotFound."""
         description = await self.describe(target)

@@ -8,7 +8,7 @@ import click
 
 from core.spec import PoolSpec, check_spec
 from starter import targets
-from starter.arguments import cluster_argument, label_options, pool_argument, wait_options
+from starter.arguments import PausedCommand, cluster_argument, label_options, paused_option, pool_argument, wait_options
 from starter.invocation import Invocation, output_options
 from starter.labelling import labels_to_set, taints_to_set
 from starter.live_names import complete_credential
@@ -20,7 +20,7 @@ from starter.waiting import following, until_ready
 from workflows.messages import CreateOutcome, CreateResult
 
 
-@click.command()
+@click.command(cls=PausedCommand)
 @cluster_argument
 @pool_argument
 @click.option(
@@ -36,7 +36,7 @@ from workflows.messages import CreateOutcome, CreateResult
 @click.option("--max", "ceiling", required=True, type=int, help="The most nodes.")
 @click.option("--initial", type=int, help="The size to start with, once.  [default: --min]")
 @label_options
-@click.option("--paused", is_flag=True, help="Create the pool frozen.")
+@paused_option
 @wait_options
 @output_options
 @click.pass_obj
@@ -53,7 +53,7 @@ def create(
     initial: int | None,
     labels: tuple[str, ...],
     taints: tuple[str, ...],
-    paused: bool,
+    paused: bool | None,
     wait: bool,
     timeout: timedelta,
 ) -> None:
@@ -75,7 +75,7 @@ def create(
         initial=initial,
         labels=labels_to_set(labels),
         taints=taints_to_set(taints),
-        paused=paused,
+        paused=bool(paused),
     )
     check_spec(spec)
 

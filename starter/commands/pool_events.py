@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from core.errors import NotFound
 from core.events import PoolEvent
+from core.views import PoolView
+from starter import targets
 from starter.arguments import cluster_argument, pool_argument
 from starter.invocation import Format, Invocation, output_options
 from starter.output import Column, say, show_list
@@ -56,16 +57,18 @@ def events(invocation: Invocation, cluster: str, pool: str, since: timedelta | N
 
 
 async def _watch(invocation: Invocation, session: Session, cluster: str, pool: str, found: list[PoolEvent]) -> None:
-    """Print `found`, then each event that is new or seen again."""
+    """Print `found`, then each event that is new or seen again, the last words of a deleted pool included."""
+    target = targets.pool(session.organization, cluster, pool)
     newest = max((event.at for event in found), default=datetime.now(UTC))
+    going_on = True
     while True:
         show_list(invocation, found, EVENT_COLUMNS, lambda event: event.reason.value)
         invocation.header = invocation.header and not found
-        await asyncio.sleep(WATCH_S)
-        try:
-            view = await pool_view(session, cluster, pool)
-        except NotFound:
+        if not going_on:
             say(f"pool {cluster}/{pool} is gone")
             return
+        await asyncio.sleep(WATCH_S)
+        going_on = await session.runs(target)
+        view = await session.query(target, "describe", PoolView)
         found = [event for event in view.events if event.at > newest]
         newest = max((event.at for event in found), default=newest)

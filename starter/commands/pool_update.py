@@ -10,7 +10,15 @@ import click
 
 from core.errors import FieldRefused
 from core.spec import PoolPatch, patched
-from starter.arguments import cluster_argument, label_options, pool_argument, wait_options, yes_option
+from starter.arguments import (
+    PausedCommand,
+    cluster_argument,
+    label_options,
+    paused_option,
+    pool_argument,
+    wait_options,
+    yes_option,
+)
 from starter.changing import Change, ask_before_removal, show_change, spec_of
 from starter.invocation import Invocation, output_options
 from starter.labelling import label_changes, taint_changes
@@ -25,14 +33,6 @@ _FIXED = {
     "--server-type": "fixed for a pool's life: make a new pool",
     "--initial": "acts once, when a pool is made",
 }
-
-
-class PausedCommand(click.Command):
-    """A command whose `--paused` means `--paused=true`, so that it never takes the next word for its value."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse with a bare `--paused` spelled out."""
-        return super().parse_args(ctx, ["--paused=true" if word == "--paused" else word for word in args])
 
 
 def _refuse_fixed(context: click.Context, parameter: click.Parameter, value: object) -> None:
@@ -60,12 +60,7 @@ def _fixed_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--max", "ceiling", type=int, help="The most nodes; below the present size, nodes are drained and removed."
 )
 @label_options
-@click.option(
-    "--paused",
-    type=bool,
-    metavar="[true|false]",
-    help="Freeze the pool: no scaling, no repair, no upgrade. --paused=false ends the freeze.",
-)
+@paused_option
 @click.option("--no-wait", is_flag=True, help="Send the change as a signal: no answer, and no worker is needed now.")
 @yes_option
 @wait_options
