@@ -1,0 +1,69 @@
+# Commands for people and for CI. Each sets up what it needs in .venv and is quick the second time.
+.POSIX:
+.SUFFIXES:
+
+BIN = .venv/bin
+# The interpreter to make .venv with; empty means the first of python3, python3.13, 3.12, 3.11 that will do.
+PYTHON =
+# `make demo`: DIR= where its state goes, KEEP=1 leaves it running, CLUSTER=simulated|real.
+DIR =
+KEEP =
+CLUSTER =
+
+.PHONY: help venv demo test test-slow conformance check format docs clean
+
+help: ## show the targets
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | while IFS='|' read -r name text; do printf '%-20s %s\n' "$$name" "$$text"; done
+
+venv: .venv/.complete ## make the virtual environment
+
+.venv/.complete: pyproject.toml constraints.txt
+	@set -eu; \
+	usable() { "$$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }; \
+	if ! usable $(BIN)/python; then \
+	  found=; \
+	  for candidate in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
+	    if usable "$$candidate"; then found=$$candidate; break; fi; \
+	  done; \
+	  if [ -z "$$found" ]; then \
+	    echo 'Python 3.11 or newer with its venv module is needed (on Debian: apt-get install python3-venv).' >&2; \
+	    echo 'If it is installed under another name: make venv PYTHON=/path/to/python' >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "Making .venv with $$found ..."; \
+	  rm -rf .venv; \
+	  "$$found" -m venv .venv; \
+	fi; \
+	echo 'Installing what constraints.txt pins (about a minute, once) ...'; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[sandbox,dev]'; \
+	touch .venv/.complete
+
+demo: venv ## watch a pool live, from nothing to nothing
+	@DIR='$(DIR)' KEEP='$(KEEP)' CLUSTER='$(CLUSTER)' $(BIN)/python -m sandbox.demo
+
+test: venv ## the test suite, under ten minutes on two cores
+	$(BIN)/python -m pytest
+
+test-slow: venv ## the tests marked slow
+	$(BIN)/python -m pytest -m slow --timeout 900
+
+conformance: venv ## the simulators against what the real systems answer
+	$(BIN)/python -m pytest tests/conformance
+
+check: venv ## formatting, lint, types and import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/mypy docs/generate.py
+	$(BIN)/lint-imports
+
+format: venv ## let ruff rewrite what it can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: venv ## write docs/reference again from the code
+	$(BIN)/python docs/generate.py
+
+clean: ## remove everything that make made
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
