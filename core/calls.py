@@ -164,6 +164,22 @@ class PoolLookup(BaseModel):
     deleting: bool = False
 
 
+class Named(BaseModel):
+    """Updates `delete_credential` and `deregister_cluster`. Answers Done. Query `sealed_credential` too."""
+
+    name: str
+
+
+class Connection(BaseModel):
+    """Query `connection` of a cluster: what an activity needs to reach it. The kubeconfig stays sealed."""
+
+    sealed: SealedSecret
+    cluster_id: str
+    join: JoinMethod
+    api_endpoint: str
+    version: str
+
+
 # --- a pool's watch and upkeep ----------------------------------------------------------------------------
 
 

@@ -33,6 +33,7 @@ class Reason(StrEnum):
     NODE_SYNCED = "NodeSynced"  # labels and taints were brought into step
     DRAIN_STARTED = "DrainStarted"  # the node is cordoned and its pods are being evicted
     DRAIN_WAITING = "DrainWaiting"  # a pod and a disruption budget hold the drain
+    DRAINED = "Drained"  # no pod that a drain moves is left on the node
     DRAIN_FORCED = "DrainForced"  # the drain's time was over; the machine goes anyway
     SERVER_DELETED = "ServerDeleted"  # GET answers 404
     NODE_REAPED = "NodeReaped"  # the Node object is removed

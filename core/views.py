@@ -46,6 +46,7 @@ class PoolView(BaseModel):
     machines: list[Machine]
     conditions: list[Condition]
     next: list[Action]
+    notes: list[str] = []
     wake_at: datetime | None
     backoff: Backoff | None
     operations: dict[str, str]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -35,6 +36,7 @@ class OrganizationStart(BaseModel):
 
     organization: str
     enabled: bool = True
+    carried: dict[str, Any] | None = None  # the workflow's own state, when it continues as new
 
 
 class SetSurface(BaseModel):
@@ -48,12 +50,6 @@ class StoreCredential(BaseModel):
 
     name: str
     sealed: SealedSecret
-
-
-class Named(BaseModel):
-    """Updates `delete_credential` and `deregister_cluster`. Answers Done. Query `sealed_credential` too."""
-
-    name: str
 
 
 class Done(BaseModel):
@@ -161,17 +157,13 @@ class PoolGone(BaseModel):
     line: UsageLine
 
 
-class Connection(BaseModel):
-    """Query `connection` of a cluster: what an activity needs to reach it. The kubeconfig stays sealed."""
-
-    sealed: SealedSecret
-    cluster_id: str
-    join: JoinMethod
-    api_endpoint: str
-    version: str
-
-
 class UsageView(BaseModel):
     """Query `usage` of an organization: the ledger, ended pools included. Lines are as last reported."""
 
     lines: list[UsageLine]
+
+
+class ClusterPools(BaseModel):
+    """Signal `pools` from the organization to a cluster: the names of its pools."""
+
+    names: list[str]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from core.calls import JoinMethod
+from core.calls import JoinMethod, Named
 from core.errors import FieldRefused
 from core.names import check_name
 from core.views import ClusterRow
@@ -20,7 +20,7 @@ from starter.running import profile_of, run
 from starter.secrets_in import public_key, seal
 from starter.session import Session
 from starter.times import age
-from workflows.messages import Done, Named, RegisterCluster
+from workflows.messages import Done, RegisterCluster
 
 COLUMNS: list[Column[ClusterRow]] = [
     Column("NAME", lambda row: row.name),

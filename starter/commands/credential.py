@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from core.calls import Named
 from core.views import CredentialRow
 from starter import targets
 from starter.arguments import token_file_option, token_option
@@ -17,7 +18,7 @@ from starter.running import profile_of, run
 from starter.secrets_in import SecretCommand, check_credential_name, public_key, read_token, seal
 from starter.session import Session
 from starter.times import age
-from workflows.messages import Done, Named, StoreCredential
+from workflows.messages import Done, StoreCredential
 
 COLUMNS: list[Column[CredentialRow]] = [
     Column("NAME", lambda row: row.name),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from core.calls import Health
+from core.calls import Health, Named
 from core.errors import PoolsError
 from core.sealing import PublicKey, SealedSecret
 from core.views import ClusterRow, CredentialRow, OrganizationView
@@ -13,7 +13,6 @@ from starter.doctor.findings import Finding, fail, ok, warn
 from starter.profile import Profile
 from starter.reads import clusters, credentials
 from starter.session import Session
-from workflows.messages import Named
 
 
 async def check_organization(session: Session, profile: Profile) -> AsyncIterator[Finding]:

@@ -1,0 +1,141 @@
+"""`ClusterWorkflow`: one registered cluster; its connection, its health and its control-plane version."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError
+
+from core import calls
+from core.calls import ClusterRef, Connection, Health
+from core.views import ClusterRow
+from workflows.calling import failure_of, start
+from workflows.entity import Entity, EntityState
+from workflows.messages import CLUSTER_WORKFLOW, MEMO_ROW, ClusterPools
+
+WATCH_SECONDS = 600.0
+RETRY_PAUSE = timedelta(seconds=30)
+
+
+class ClusterState(EntityState):
+    """What a cluster's workflow carries from run to run."""
+
+    organization: str
+    name: str
+    connection: Connection
+    health: Health = Health.VALID
+    message: str = ""
+    version: str
+    nodes: int = 0
+    digest: str = ""
+    pools: list[str] = []
+    registered_at: datetime
+
+    @property
+    def row(self) -> ClusterRow:
+        """The cluster as a list shows it."""
+        return ClusterRow(
+            name=self.name,
+            health=self.health,
+            message=self.message,
+            version=self.version,
+            join=self.connection.join,
+            api_endpoint=self.connection.api_endpoint,
+            nodes=self.nodes,
+            pools=self.pools,
+            registered_at=self.registered_at,
+            cluster_id=self.connection.cluster_id,
+        )
+
+
+@workflow.defn(name=CLUSTER_WORKFLOW)
+class ClusterWorkflow(Entity):
+    """Watches one cluster for as long as it is registered."""
+
+    @workflow.init
+    def __init__(self, state: ClusterState) -> None:
+        super().__init__(state)
+        self.state = state
+        self._stopped = False
+        self._stale = False
+
+    @workflow.run
+    async def run(self, state: ClusterState) -> str:
+        """Watch until deregistered."""
+        self._show()
+        while not self._stopped:
+            await self._watch_once()
+            if self._should_continue():
+                await workflow.wait_condition(workflow.all_handlers_finished)
+                workflow.continue_as_new(self.state)
+        return "deregistered"
+
+    @workflow.query(description="What an activity needs to reach the cluster; the kubeconfig stays sealed.")
+    def connection(self) -> Connection:
+        """The connection, kubeconfig sealed."""
+        return self.state.connection
+
+    @workflow.query(description="The cluster as a list shows it.")
+    def show(self) -> ClusterRow:
+        """The cluster's row."""
+        return self.state.row
+
+    @workflow.signal(description="A new kubeconfig for the same cluster.")
+    def reconnect(self, connection: Connection) -> None:
+        """Use another connection from now on."""
+        self.state.connection = connection
+        self._stale = True
+
+    @workflow.signal(description="The pools that the cluster has now.")
+    def pools(self, pools: ClusterPools) -> None:
+        """Note the cluster's pools, for its row."""
+        self.state.pools = sorted(pools.names)
+        self._show()
+
+    @workflow.signal(description="Deregister: end this workflow.")
+    def stop(self) -> None:
+        """End."""
+        self._stopped = True
+
+    async def _watch_once(self) -> None:
+        state, self._stale = self.state, False
+        handle = start(
+            calls.WATCH_CLUSTER,
+            calls.WatchCluster(
+                cluster=ClusterRef(organization=state.organization, cluster=state.name),
+                known_digest=state.digest,
+                wait_s=WATCH_SECONDS,
+            ),
+            summary=f"watch {state.name}: version, health, nodes",
+        )
+        await workflow.wait_condition(lambda: handle.done() or self._stopped or self._stale)
+        if not handle.done():
+            handle.cancel()
+            return
+        try:
+            seen = await handle
+        except ActivityError as error:
+            state.health, state.message, state.digest = Health.UNKNOWN, str(failure_of(error)), ""
+            self._show()
+            await workflow.sleep(RETRY_PAUSE, summary="look again")
+            return
+        self._absorb(seen)
+
+    def _absorb(self, seen: calls.ClusterSeen) -> None:
+        state = self.state
+        if seen.digest == state.digest:
+            return
+        state.digest, state.health, state.message = seen.digest, seen.health, seen.message
+        if seen.health is Health.VALID:
+            state.version, state.nodes = seen.version, seen.nodes
+            state.connection = state.connection.model_copy(update={"version": seen.version})
+        self._show()
+
+    def _show(self) -> None:
+        row = self.state.row
+        workflow.upsert_memo({MEMO_ROW: row})
+        workflow.set_current_details(
+            f"**Cluster {row.name}**: {row.health}, version {row.version}, {row.nodes} nodes, "
+            f"pools: {', '.join(row.pools) or 'none'}\n\n{row.message}"
+        )

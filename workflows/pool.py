@@ -1,0 +1,380 @@
+"""`PoolWorkflow`: one pool from create to delete; the single owner of its machine table.
+
+The loop is plan, act, wait. Children do one operation on one machine and report by signal; a long watch tells
+what changed in the world; updates and signals change what is asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError
+
+from core import calls
+from core.calls import ClusterRef, Health, Named, Owner, ProjectRef
+from core.errors import Conflict, PoolsError
+from core.events import Reason
+from core.machine import BEFORE_READY
+from core.names import organization_workflow_id
+from core.planner import Action, ActionKind, plan
+from core.spec import PoolPatch, check_size, differences, patched
+from core.views import PoolView
+from workflows.calling import failure_of, refusals, run
+from workflows.entity import Entity
+from workflows.messages import (
+    POOL_WORKFLOW,
+    ChangeResult,
+    CredentialNews,
+    Done,
+    Impact,
+    MachineReport,
+    PauseRequest,
+    PoolGone,
+    PreviewRequest,
+    ScaleRequest,
+)
+from workflows.pool_children import Children
+from workflows.pool_state import PoolState
+from workflows.pool_story import Story
+from workflows.pool_watch import PoolWatch
+
+LOOK_AGAIN = timedelta(minutes=10)  # an idle pool wakes this often to look for children that ended silently
+AUDIT_PAUSE = timedelta(seconds=10)
+
+
+@workflow.defn(name=POOL_WORKFLOW)
+class PoolWorkflow(Entity):
+    """Keeps one group of machines between its floor and its ceiling."""
+
+    @workflow.init
+    def __init__(self, state: PoolState) -> None:
+        super().__init__(state)
+        self.state = state
+        self._dirty = True
+        self._gone = False
+        self._children = Children(state)
+        self._watch = PoolWatch(state, self._wake)
+        self._story = Story(state)
+        self._background: set[asyncio.Task[None]] = set()
+
+    @workflow.run
+    async def run(self, state: PoolState) -> str:
+        """Plan, act and wait until the pool is deleted and nothing of it is left."""
+        watch = asyncio.create_task(self._watch.run())
+        while not self._gone:
+            self._dirty = False
+            wake = await self._step()
+            self._story.tell()
+            await self._rest(wake)
+            if self._should_continue() and not self._background:
+                await self._continue(watch)
+        watch.cancel()
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return f"deleted: nothing of pool {self.state.spec.cluster}/{self.state.spec.name} is left"
+
+    def _wake(self) -> None:
+        self._dirty = True
+
+    async def _rest(self, wake: timedelta) -> None:
+        """Wait until something happened, or until `wake` is over."""
+        if self._gone:
+            return
+        try:
+            await workflow.wait_condition(
+                lambda: self._dirty or self._gone, timeout=wake, timeout_summary="look for children without a report"
+            )
+        except TimeoutError:
+            await self._children.find_lost()
+            await self._tell_usage()
+
+    async def _continue(self, watch: asyncio.Task[None]) -> None:
+        watch.cancel()
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        workflow.continue_as_new(self.state)
+
+    # --- acting -------------------------------------------------------------------------------------------
+
+    async def _step(self) -> timedelta:
+        """Start what the plan says may start. Returns how long nothing has to be done unprompted."""
+        state, now = self.state, workflow.now()
+        await self._children.hold(state.freeze is not None)
+        if state.credential_refused and not state.refusal_told:
+            state.refusal_told = True
+            await self._tell("credential_refused", Named(name=state.spec.credential))
+        ahead = plan(state.spec, state.situation, now)
+        syncs = [action for action in ahead.actions if action.kind is ActionKind.SYNC]
+        for action in ahead.actions:
+            if action.kind is ActionKind.PROVISION:
+                await self._children.provision(action)
+            elif action.kind is ActionKind.RETIRE:
+                await self._children.retire(action)
+            elif action.kind is ActionKind.FINISH:
+                self._start(self._finish())
+        if syncs and not self._background:
+            self._start(self._sync(syncs))
+        state.judge(now)
+        return min(LOOK_AGAIN, ahead.wake_at - now) if ahead.wake_at else LOOK_AGAIN
+
+    def _start(self, work: Any) -> None:
+        if self._background:
+            work.close()
+            return
+        task: asyncio.Task[None] = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        self._wake()
+
+    async def _sync(self, actions: list[Action]) -> None:
+        """Bring the named nodes' labels and taints into step with the spec."""
+        state = self.state
+        nodes = {a.machine: m.node_uid for a in actions if (m := state.machines.get(a.machine)) and m.node_uid}
+        try:
+            synced = await run(
+                calls.SYNC_NODES,
+                calls.SyncNodes(cluster=self._cluster, nodes=nodes, labels=state.spec.labels, taints=state.spec.taints),
+                summary=f"labels and taints of {len(nodes)} nodes",
+                patience=timedelta(minutes=5),
+            )
+        except ActivityError as error:
+            state.message = str(failure_of(error))
+            await workflow.sleep(timedelta(seconds=30), summary="labels and taints: try again")
+            return
+        for name, changed in sorted(synced.changed.items()):
+            if (machine := state.machines.get(name)) is not None:
+                machine.in_step = True
+            if changed:
+                state.note(workflow.now(), Reason.NODE_SYNCED, changed, name)
+        for name in synced.missing:
+            if (machine := state.machines.get(name)) is not None:
+                machine.in_step = True  # there is no node to bring into step; the watch judges its absence
+
+    async def _finish(self) -> None:
+        """End the pool once the audit finds nothing of it."""
+        state = self.state
+        owner = Owner(organization=state.spec.organization, cluster_id=state.cluster_id, pool_id=state.pool_id)
+        try:
+            await run(
+                calls.REMOVE_KEYS,
+                calls.RemoveKeys(project=self._project, owner=owner),
+                summary="delete the pool's SSH key",
+                patience=timedelta(minutes=5),
+            )
+            left = await run(
+                calls.AUDIT_POOL,
+                calls.AuditPool(project=self._project, cluster=self._cluster, owner=owner, server_ids=state.server_ids),
+                summary="audit: is anything of the pool left?",
+                patience=timedelta(minutes=5),
+            )
+        except ActivityError as error:
+            state.note(workflow.now(), Reason.RETIRE_FAILED, f"the audit did not end: {failure_of(error)}")
+            await workflow.sleep(AUDIT_PAUSE, summary="audit again")
+            return
+        if not left.empty:
+            state.note(workflow.now(), Reason.RETIRE_FAILED, f"the audit found {left}")
+            await workflow.sleep(AUDIT_PAUSE, summary="audit again")
+            return
+        state.note(workflow.now(), Reason.POOL_DELETED, "nothing is left: no server, IP, key, Node or bootstrap token")
+        line = state.line(workflow.now(), final=True)
+        await self._tell("pool_gone", PoolGone(cluster=state.spec.cluster, pool=state.spec.name, line=line))
+        self._gone = True
+
+    async def _tell_usage(self) -> None:
+        await self._tell("usage_line", self.state.line(workflow.now()))
+
+    async def _tell(self, signal: str, message: BaseModel) -> None:
+        """Signal the organization. One that is gone hears nothing; that is no failure of the pool."""
+        handle = workflow.get_external_workflow_handle(organization_workflow_id(self.state.spec.organization))
+        try:
+            await handle.signal(signal, message)
+        except ApplicationError as error:
+            workflow.logger.warning("the organization did not hear %s: %s", signal, error)
+
+    @property
+    def _project(self) -> ProjectRef:
+        return ProjectRef(organization=self.state.spec.organization, credential=self.state.spec.credential)
+
+    @property
+    def _cluster(self) -> ClusterRef:
+        return ClusterRef(organization=self.state.spec.organization, cluster=self.state.spec.cluster)
+
+    # --- being asked --------------------------------------------------------------------------------------
+
+    @workflow.query(description="The pool in full: spec, machines, conditions, what happens next, events.")
+    def describe(self) -> PoolView:
+        """The pool in full."""
+        return self.state.view(workflow.now())
+
+    @workflow.update(description="Change min, max, labels, taints or paused.")
+    async def update(self, patch: PoolPatch) -> ChangeResult:
+        """Change the spec."""
+        return await self._once(ChangeResult, lambda: self._as_answer(lambda: self._change(patch)))
+
+    @update.validator
+    def _check_update(self, patch: PoolPatch) -> None:
+        with refusals():
+            self._refuse_when_deleting()
+            patched(self.state.spec, patch)
+
+    @workflow.update(description="Set the size once, inside the bounds.")
+    async def scale(self, request: ScaleRequest) -> ChangeResult:
+        """Set the wanted size."""
+        return await self._once(ChangeResult, lambda: self._as_answer(lambda: self._scale(request)))
+
+    @scale.validator
+    def _check_scale(self, request: ScaleRequest) -> None:
+        with refusals():
+            self._refuse_when_deleting()
+            check_size(self.state.spec, request.size)
+
+    @workflow.update(description="Freeze the pool (true) or end the freeze (false).")
+    async def pause(self, request: PauseRequest) -> ChangeResult:
+        """Pause or resume."""
+        patch = PoolPatch(paused=request.paused)
+        return await self._once(ChangeResult, lambda: self._as_answer(lambda: self._change(patch)))
+
+    @pause.validator
+    def _check_pause(self, request: PauseRequest) -> None:
+        with refusals():
+            self._refuse_when_deleting()
+
+    @workflow.update(description="Drain and remove every machine, then end.")
+    async def delete(self, request: Done) -> ChangeResult:
+        """Delete the pool."""
+        return await self._once(ChangeResult, lambda: self._as_answer(self._delete))
+
+    @workflow.update(description="How many servers and pods a lower max, or a delete, would remove.")
+    async def preview(self, request: PreviewRequest) -> Impact:
+        """Count what a change would remove; nothing changes."""
+        with refusals():
+            return await self._preview(request)
+
+    @workflow.signal(name="update", description="Change min, max, labels, taints or paused; refusals become events.")
+    def update_signal(self, body: Any) -> None:
+        """As the update, without an answer."""
+        self._from_signal("update", PoolPatch, body, self._change)
+
+    @workflow.signal(name="scale", description="Set the size once, inside the bounds; refusals become events.")
+    def scale_signal(self, body: Any) -> None:
+        """As the update, without an answer."""
+        self._from_signal("scale", ScaleRequest, body, self._scale)
+
+    @workflow.signal(name="pause", description="Freeze the pool or end the freeze; refusals become events.")
+    def pause_signal(self, body: Any) -> None:
+        """As the update, without an answer."""
+        self._from_signal("pause", PauseRequest, body, lambda request: self._change(PoolPatch(paused=request.paused)))
+
+    @workflow.signal(description="A child says where its machine stands.")
+    def machine_report(self, report: MachineReport) -> None:
+        """Take in a child's report."""
+        self.state.absorb_report(report, workflow.now())
+        self._wake()
+
+    @workflow.signal(description="The organization says how the pool's credential is.")
+    def credential_news(self, news: CredentialNews) -> None:
+        """Freeze on an invalid credential, thaw on a valid one."""
+        state = self.state
+        refused = news.health is Health.INVALID
+        if refused != state.credential_refused:
+            reason = Reason.CREDENTIAL_REFUSED if refused else Reason.CREDENTIAL_RESTORED
+            state.note(workflow.now(), reason, news.message)
+        state.credential_refused = state.refusal_told = refused
+        state.message = news.message if refused else ""
+        if not refused:
+            state.backoff = None
+            self._watch.renew()
+        self._wake()
+
+    # --- changing -----------------------------------------------------------------------------------------
+
+    async def _as_answer(self, act: Any) -> ChangeResult:
+        result: ChangeResult = act()
+        return result
+
+    def _from_signal(self, name: str, kind: type[BaseModel], body: Any, act: Any) -> None:
+        """Carry out what a signal asks for, or write down why not; a bad signal never fails a task."""
+        try:
+            self._refuse_when_deleting()
+            act(kind.model_validate(body))
+        except ValidationError as error:
+            problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'body'}: {e['msg']}" for e in error.errors())
+            self.state.note(workflow.now(), Reason.REQUEST_REFUSED, f"signal {name}: {problems}")
+        except PoolsError as error:
+            self.state.note(workflow.now(), Reason.REQUEST_REFUSED, f"signal {name}: {error.message}")
+        self._wake()
+
+    def _refuse_when_deleting(self) -> None:
+        if self.state.deleting:
+            spec = self.state.spec
+            raise Conflict(
+                f"pool {spec.cluster}/{spec.name} is being deleted", hint="wait until it is gone, then create it anew"
+            )
+
+    def _change(self, patch: PoolPatch) -> ChangeResult:
+        state, now = self.state, workflow.now()
+        before = state.spec
+        state.spec = patched(before, patch)
+        changed = differences(before, state.spec)
+        if before.paused != state.spec.paused:
+            changed.append("paused" if state.spec.paused else "resumed")
+            state.note(now, Reason.POOL_PAUSED if state.spec.paused else Reason.POOL_RESUMED)
+        if changed:
+            state.backoff = None
+            state.note(now, Reason.POOL_UPDATED, "; ".join(changed))
+        if (before.labels, before.taints) != (state.spec.labels, state.spec.taints):
+            for machine in state.machines.values():
+                machine.in_step = False
+            self._watch.renew()
+        state.target = state.spec.within_bounds(state.target)
+        self._wake()
+        return ChangeResult(changed=changed, removing=max(0, self._staying() - state.target))
+
+    def _scale(self, request: ScaleRequest) -> ChangeResult:
+        state = self.state
+        check_size(state.spec, request.size)
+        before, state.target = state.target, request.size
+        if before != request.size:
+            why = f": {request.reason}" if request.reason else ""
+            state.note(workflow.now(), Reason.SCALED, f"from {before} to {request.size}{why}")
+        self._wake()
+        changed = [f"size: {before} -> {request.size}"] if before != request.size else []
+        return ChangeResult(changed=changed, removing=max(0, self._staying() - request.size))
+
+    def _delete(self) -> ChangeResult:
+        state = self.state
+        removing = self._staying()
+        if not state.deleting:
+            state.deleting = True
+            state.note(workflow.now(), Reason.POOL_DELETING, f"{removing} machines to remove")
+        self._wake()
+        return ChangeResult(changed=["deleting"], removing=removing)
+
+    def _staying(self) -> int:
+        return sum(not machine.leaving for machine in self.state.machines.values())
+
+    async def _preview(self, request: PreviewRequest) -> Impact:
+        state = self.state
+        wanted = 0 if request.delete else min(state.target, state.target if request.max is None else request.max)
+        surplus = max(0, self._staying() - wanted)
+        situation = state.situation.model_copy(update={"deleting": False, "freeze": None, "target": wanted})
+        spec = state.spec.model_copy(update={"min": min(state.spec.min, wanted), "max": max(wanted, 0)})
+        going = [a.machine for a in plan(spec, situation, workflow.now()).actions if a.kind is ActionKind.RETIRE]
+        nodes = [name for name in going if state.machines[name].phase not in BEFORE_READY]
+        if not nodes:
+            return Impact(servers=surplus, pods=0)
+        try:
+            counted = await run(
+                calls.COUNT_PODS,
+                calls.CountPods(cluster=self._cluster, nodes=nodes),
+                summary=f"count the pods on {len(nodes)} nodes",
+                patience=timedelta(seconds=15),
+            )
+        except ActivityError:
+            return Impact(servers=surplus, pods=None)
+        return Impact(servers=surplus, pods=counted.pods)
