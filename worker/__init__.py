@@ -1,1 +1,1 @@
-
+"""The worker process: settings, clients, registration."""
