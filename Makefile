@@ -63,6 +63,7 @@ format: venv ## let ruff rewrite what it can
 
 docs: venv ## write docs/reference again from the code
 	$(BIN)/python docs/generate.py
+	$(BIN)/python -m starter.reference > docs/reference/cli.md
 
 clean: ## remove everything that make made
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

