@@ -37,7 +37,8 @@ class Reason(StrEnum):
     DRAIN_FORCED = "DrainForced"  # the drain's time was over; the machine goes anyway
     SERVER_DELETED = "ServerDeleted"  # GET answers 404
     NODE_REAPED = "NodeReaped"  # the Node object is removed
-    PROVISION_FAILED = "ProvisionFailed"  # a machine did not come up; what it left was removed
+    PROVISION_FAILED = "ProvisionFailed"  # a machine did not come up; what it left is being removed
+    PROVISION_UNDONE = "ProvisionUndone"  # nothing is left of a machine that did not come up
     RETIRE_FAILED = "RetireFailed"  # a removal stopped and will be tried again
     OPERATION_LOST = "OperationLost"  # a child workflow ended without a report; its machine is cleaned up
     BACKING_OFF = "BackingOff"  # no create until the given time

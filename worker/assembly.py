@@ -26,6 +26,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from activities.temporal_lookups import TemporalLookups
+from worker.runner import workflow_runner
 from worker.settings import Settings
 from workflows.cluster import ClusterWorkflow
 from workflows.messages import TASK_QUEUE
@@ -109,6 +110,7 @@ def build_worker(client: Client, outside: World, settings: Settings) -> Worker:
         task_queue=TASK_QUEUE,
         workflows=WORKFLOWS,
         activities=activities(client, outside, settings),
+        workflow_runner=workflow_runner(),
         max_concurrent_activities=1000,
         graceful_shutdown_timeout=GRACEFUL,
         max_heartbeat_throttle_interval=timedelta(seconds=5),

@@ -46,6 +46,12 @@ async def run(call: Call[In, Out], argument: In, *, summary: str, patience: time
     return await start(call, argument, summary=summary, patience=patience)
 
 
+def drop(handle: workflow.ActivityHandle[Out]) -> None:
+    """Cancel a call whose answer is no longer wanted; how it ends is of no interest."""
+    handle.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    handle.cancel()
+
+
 def failure_of(error: ActivityError) -> CloudFailure:
     """What an activity's failure means, from its first detail; anything else has an unknown outcome."""
     cause: BaseException | None = error.cause

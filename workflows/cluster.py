@@ -10,7 +10,7 @@ from temporalio.exceptions import ActivityError
 from core import calls
 from core.calls import ClusterRef, Connection, Health
 from core.views import ClusterRow
-from workflows.calling import failure_of, start
+from workflows.calling import drop, failure_of, start
 from workflows.entity import Entity, EntityState
 from workflows.messages import CLUSTER_WORKFLOW, MEMO_ROW, ClusterPools
 
@@ -111,7 +111,7 @@ class ClusterWorkflow(Entity):
         )
         await workflow.wait_condition(lambda: handle.done() or self._stopped or self._stale)
         if not handle.done():
-            handle.cancel()
+            drop(handle)
             return
         try:
             seen = await handle

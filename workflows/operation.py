@@ -13,7 +13,7 @@ from core import calls
 from core.calls import Call, ClusterRef, Owner, ProjectRef
 from core.events import Reason
 from core.spec import PoolSpec
-from workflows.calling import failure_of, run, start
+from workflows.calling import drop, failure_of, run, start
 from workflows.messages import MachineReport
 
 Given = TypeVar("Given", bound=BaseModel)
@@ -82,7 +82,7 @@ class Operation:
         handle = start(call, argument, summary=summary, patience=patience)
         await workflow.wait_condition(lambda: handle.done() or self.aborted)
         if not handle.done():
-            handle.cancel()
+            drop(handle)
             raise Aborted
         return await handle
 

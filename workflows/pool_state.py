@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from core.assess import assess, pool_phase
 from core.backoff import Backoff, after_failure
 from core.calls import Health, MachineSeen, PoolObservation
-from core.cloud_errors import CloudClass
+from core.cloud_errors import CloudClass, CloudFailure
 from core.conditions import Condition, merge
 from core.events import PoolEvent, Reason, record
 from core.machine import Machine, Phase, Presence
@@ -185,8 +185,15 @@ class PoolState(EntityState):
         self._meter(report)
         if report.failure is not None and report.failure.cls is CloudClass.CREDENTIAL:
             self.refuse_credential(str(report.failure), now)
+        if report.reason is Reason.PROVISION_FAILED and report.failure is not None:
+            self._back_off(report.failure, now)
         if report.done:
-            self._operation_ended(report, now)
+            self._operation_ended(report)
+
+    def _back_off(self, failure: CloudFailure, now: datetime) -> None:
+        self.backoff = after_failure(self.backoff, failure.cls, str(failure), now)
+        until = f"until {self.backoff.until:%H:%M:%S} UTC" if self.backoff.until else "until something changes"
+        self.note(now, Reason.BACKING_OFF, f"no create {until}")
 
     def refuse_credential(self, message: str, now: datetime) -> None:
         """Freeze the pool: the cloud refuses its token, so nothing that is seen of its servers can be trusted."""
@@ -204,17 +211,11 @@ class PoolState(EntityState):
         if report.server_id not in self.server_ids:
             self.server_ids.append(report.server_id)
 
-    def _operation_ended(self, report: MachineReport, now: datetime) -> None:
+    def _operation_ended(self, report: MachineReport) -> None:
         self.operations.pop(f"{report.operation}/{report.machine}", None)
         if report.phase is Phase.GONE:
             self.machines.pop(report.machine, None)
-        if report.operation != OperationKind.PROVISION:
-            return
-        if report.failure is not None:
-            self.backoff = after_failure(self.backoff, report.failure.cls, str(report.failure), now)
-            until = f"until {self.backoff.until:%H:%M:%S} UTC" if self.backoff.until else "until something changes"
-            self.note(now, Reason.BACKING_OFF, f"no create {until}: {report.failure}")
-        elif report.phase is Phase.READY:
+        if report.phase is Phase.READY:
             self.backoff = None
 
     def absorb_sight(self, seen: PoolObservation, now: datetime) -> None:

@@ -11,7 +11,7 @@ from temporalio.exceptions import ActivityError
 from core import calls
 from core.calls import ClusterRef, Health, MachineKnown, ProjectRef
 from core.machine import Phase
-from workflows.calling import failure_of, start
+from workflows.calling import drop, failure_of, start
 from workflows.pool_state import PoolState
 
 WATCH_SECONDS = 600.0
@@ -49,7 +49,7 @@ class PoolWatch:
         handle = start(calls.WATCH_POOL, self._argument(), summary=f"watch {len(subject[1])} nodes and their servers")
         await workflow.wait_condition(lambda: handle.done() or self._subject() != subject)
         if not handle.done():
-            handle.cancel()
+            drop(handle)
             return
         try:
             seen = await handle

@@ -186,7 +186,7 @@ class ProvisionMachine(Operation):
         return CloudFailure(cls=CloudClass.JOIN, code=failure.code, message=text)
 
     async def _undo(self, failure: CloudFailure) -> None:
-        name = self.given.machine
-        await self.report(Reason.PROVISION_FAILED, f"{failure}; removing what {name} left", phase=Phase.DELETING)
+        # The failure goes first: the pool must not create again while this machine is still being removed.
+        await self.report(Reason.PROVISION_FAILED, str(failure), phase=Phase.DELETING, failure=failure)
         await self.remove()
-        await self.report(Reason.PROVISION_FAILED, str(failure), phase=Phase.GONE, failure=failure, done=True)
+        await self.report(Reason.PROVISION_UNDONE, "what it left is removed", phase=Phase.GONE, done=True)

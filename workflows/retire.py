@@ -11,7 +11,7 @@ from core import calls
 from core.calls import DrainOutcome
 from core.events import Reason
 from core.machine import Phase, Presence
-from workflows.calling import failure_of, run, start
+from workflows.calling import drop, failure_of, run, start
 from workflows.messages import RETIRE_WORKFLOW
 from workflows.operation import Operation, OperationInput
 
@@ -103,7 +103,7 @@ class RetireMachine(Operation):
         await workflow.wait_condition(lambda: handle.done() or self.held)
         if handle.done():
             return await handle
-        handle.cancel()
+        drop(handle)
         return None
 
     async def _forced(self, why: str) -> str:
