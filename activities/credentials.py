@@ -1,0 +1,95 @@
+"""Is a token good, and what does the catalogue sell: what is asked before anything is stored."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from hcloud import Client
+from hcloud.deprecation.domain import DeprecationInfo
+from hcloud.server_types import BoundServerType
+from temporalio import activity
+
+from activities.failures import Failure
+from activities.hetzner_client import Cloud
+from activities.project import Projects
+from activities.vault import Vault
+from core import calls
+from core.calls import Health, Probe
+from core.cloud_errors import CloudClass, CloudFailure
+
+_READ_ONLY = ("token_readonly", "forbidden")
+
+
+class CredentialActivities:
+    """Activities about a project's token and catalogue."""
+
+    def __init__(self, cloud: Cloud, vault: Vault) -> None:
+        self._cloud = cloud
+        self._vault = vault
+        self._projects = Projects(cloud, vault)
+
+    @activity.defn(name=calls.PROBE_CREDENTIAL.name)
+    async def probe_credential(self, call: calls.ProbeCredential) -> Probe:
+        """One read, then a write whose empty body the API refuses after it has checked the token's rights."""
+        token = self._vault.open_token(call.organization, call.name, call.sealed)
+        for step in (_read, _write):
+            try:
+                await self._cloud.call(token, step)
+            except Failure as error:
+                if step is _write and error.failure.cls is CloudClass.INVALID:
+                    return Probe(health=Health.VALID, message="reads and writes")
+                return _finding(error.failure)
+        return Probe(
+            health=Health.UNKNOWN, reason="write_accepted", message="the write check was not refused as it should"
+        )
+
+    @activity.defn(name=calls.CHECK_PLACEMENT.name)
+    async def check_placement(self, call: calls.CheckPlacement) -> calls.Placement:
+        """Today's catalogue, as far as it concerns one type and location."""
+        types, locations = await self._projects.run(call.project, _catalogue)
+        known = {each.name: each for each in types if each.name}
+        chosen = known.get(call.server_type)
+        return calls.Placement(
+            known_locations=locations,
+            known_types=sorted(name for name, each in known.items() if _sold_in(each)),
+            sold_in=_sold_in(chosen) if chosen else [],
+            architecture=(chosen.architecture or "") if chosen else "",
+            cores=(chosen.cores or 0) if chosen else 0,
+            memory_gb=(chosen.memory or 0) if chosen else 0,
+            disk_gb=(chosen.disk or 0) if chosen else 0,
+        )
+
+
+def _read(client: Client) -> None:
+    client.servers.get_list(per_page=1)
+
+
+def _write(client: Client) -> None:
+    client.request("POST", "/ssh_keys", json={})
+
+
+def _finding(failure: CloudFailure) -> Probe:
+    if failure.code in _READ_ONLY:
+        text = "the token may only read: make one with Read & Write"
+        return Probe(health=Health.INVALID, reason=failure.code, message=text)
+    if failure.cls is CloudClass.CREDENTIAL:
+        return Probe(health=Health.INVALID, reason=failure.code, message="Hetzner Cloud does not accept the token")
+    return Probe(health=Health.UNKNOWN, reason=failure.code, message=f"could not be checked: {failure}")
+
+
+def _catalogue(client: Client) -> tuple[list[BoundServerType], list[str]]:
+    return client.server_types.get_all(), sorted(str(each.name) for each in client.locations.get_all())
+
+
+def _sold_in(server_type: BoundServerType) -> list[str]:
+    """The locations that offer the type: `available`, and not past the day after which it cannot be ordered."""
+    now = datetime.now(UTC)
+    return sorted(
+        str(each.location.name)
+        for each in server_type.locations or []
+        if each.available and not _ended(each.deprecation, now)
+    )
+
+
+def _ended(deprecation: DeprecationInfo | None, now: datetime) -> bool:
+    return deprecation is not None and deprecation.unavailable_after is not None and deprecation.unavailable_after < now

@@ -1,0 +1,52 @@
+"""A pool's SSH key: a server made without one has its root password mailed to the account's owner."""
+
+from __future__ import annotations
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from hcloud import Client
+from temporalio import activity
+
+from activities.failures import Failure
+from activities.hetzner_client import Cloud
+from activities.project import Projects
+from activities.vault import Vault
+from core import calls
+from core.cloud_errors import CloudClass
+from core.ownership import owned_by, pool_labels, pool_selector
+
+
+class KeyActivities:
+    """Activities on SSH keys."""
+
+    def __init__(self, cloud: Cloud, vault: Vault) -> None:
+        self._projects = Projects(cloud, vault)
+
+    @activity.defn(name=calls.ENSURE_KEY.name)
+    async def ensure_key(self, call: calls.EnsureKey) -> calls.KeySeen:
+        """The pool's key, made if it does not exist. Nobody keeps its private half."""
+        return calls.KeySeen(key_id=await self._projects.run(call.project, lambda client: _ensure(client, call)))
+
+    @activity.defn(name=calls.REMOVE_KEYS.name)
+    async def remove_keys(self, call: calls.RemoveKeys) -> calls.Nothing:
+        """Delete the pool's keys; absent is success."""
+        await self._projects.run(call.project, lambda client: _remove(client, call))
+        return calls.Nothing()
+
+
+def _ensure(client: Client, call: calls.EnsureKey) -> int:
+    known = client.ssh_keys.get_by_name(call.name)
+    if known is None:
+        public = Ed25519PrivateKey.generate().public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+        known = client.ssh_keys.create(name=call.name, public_key=public.decode(), labels=pool_labels(call.owner))
+    elif not owned_by(known.labels or {}, call.owner):
+        raise Failure.of(
+            CloudClass.INVALID, "name_taken", f"an SSH key named {call.name} exists and is not this pool's"
+        )
+    assert known.id is not None
+    return known.id
+
+
+def _remove(client: Client, call: calls.RemoveKeys) -> None:
+    for key in client.ssh_keys.get_all(label_selector=pool_selector(call.owner)):
+        client.ssh_keys.delete(key)

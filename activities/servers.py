@@ -1,0 +1,190 @@
+"""One machine's server: created or adopted, seen running, deleted, seen gone."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
+from hcloud import APIException, Client
+from hcloud.images import Image
+from hcloud.locations import Location
+from hcloud.server_types import ServerType
+from hcloud.servers import BoundServer, CreateServerResponse, Server
+from hcloud.ssh_keys import SSHKey
+from temporalio import activity
+
+from activities.failures import Failure, as_application_error
+from activities.hetzner_client import Cloud
+from activities.project import Projects, beat_for
+from activities.vault import Vault
+from core import calls
+from core.cloud_errors import CloudClass, CloudFailure
+from core.ownership import owned_by, server_labels
+
+IMAGE = "ubuntu-24.04"
+USER_DATA_MAX = 32 * 1024  # bytes, the API's limit
+LOOKS_LONGEST_S = 5.0
+
+# After these the create may have been carried out: look before anything else.
+_LOOK_AGAIN = (CloudClass.UNKNOWN, CloudClass.BUSY, CloudClass.EXISTS)
+
+
+class ServerActivities:
+    """Activities on servers. `poll_s` is the first pause between two looks at something that takes its time."""
+
+    def __init__(
+        self,
+        cloud: Cloud,
+        vault: Vault,
+        user_data: Callable[[calls.CreateServer], Awaitable[str]],
+        poll_s: float = 2.0,
+    ) -> None:
+        self._projects = Projects(cloud, vault)
+        self._user_data = user_data
+        self._poll_s = poll_s
+
+    @activity.defn(name=calls.CREATE_SERVER.name)
+    async def create_server(self, call: calls.CreateServer) -> calls.ServerSeen:
+        """Create the server; the one that an earlier attempt made is adopted, never made twice."""
+        known = await self._adoptable(call)
+        if known is not None:
+            return known
+        user_data = await self._user_data(call)
+        if len(user_data.encode()) > USER_DATA_MAX:
+            failure = CloudFailure(
+                cls=CloudClass.INVALID, code="user_data_too_long", message="user-data is over 32 KiB"
+            )
+            raise as_application_error(failure)
+        try:
+            created = await self._projects.call(call.project, lambda client: _create(client, call, user_data))
+        except Failure as error:
+            if error.failure.cls not in _LOOK_AGAIN:
+                raise as_application_error(error.failure) from error
+            known = await self._adoptable(call)
+            if known is not None:
+                return known
+            raise as_application_error(_not_created(error.failure)) from error
+        actions = [created.action, *(created.next_actions or [])]
+        return _seen(created.server, [action.id for action in actions], adopted=False)
+
+    async def _adoptable(self, call: calls.CreateServer) -> calls.ServerSeen | None:
+        """The machine's server if it exists. Raises ApplicationError when the name is somebody else's."""
+        server = await self._projects.run(call.project, lambda client: client.servers.get_by_name(call.machine))
+        if server is None:
+            return None
+        if not owned_by(server.labels or {}, call.owner):
+            text = f"a server named {call.machine} exists and is not this pool's"
+            raise as_application_error(CloudFailure(cls=CloudClass.INVALID, code="name_taken", message=text))
+        return _seen(server, [], adopted=True)
+
+    @activity.defn(name=calls.AWAIT_SERVER.name)
+    async def await_server(self, call: calls.AwaitServer) -> calls.Nothing:
+        """Wait for the actions, all in one request a look, and then for the server to run."""
+        pause = self._poll_s
+        waiting = list(call.action_ids)
+        while True:
+            waiting = await self._unfinished(call, waiting)
+            if not waiting and await self._runs(call):
+                return calls.Nothing()
+            await beat_for(pause)
+            pause = min(pause * 1.5, LOOKS_LONGEST_S)
+
+    async def _unfinished(self, call: calls.AwaitServer, action_ids: list[int]) -> list[int]:
+        if not action_ids:
+            return []
+        answer = await self._projects.run(
+            call.project, lambda client: client.request("GET", "/actions", params={"id": action_ids})
+        )
+        failed = [action for action in answer["actions"] if action["status"] == "error"]
+        if failed:
+            error = failed[0]["error"] or {}
+            text = (
+                f"{failed[0]['command']} of server {call.server_id} failed: {error.get('message', 'no reason given')}"
+            )
+            failure = CloudFailure(cls=CloudClass.UNKNOWN, code=error.get("code", "action_failed"), message=text)
+            raise as_application_error(failure, final=True)
+        return [action["id"] for action in answer["actions"] if action["status"] == "running"]
+
+    async def _runs(self, call: calls.AwaitServer) -> bool:
+        server = await self._projects.run(call.project, lambda client: client.servers.get_by_id(call.server_id))
+        if server.status == Server.STATUS_OFF:
+            text = f"server {call.server_id} stayed off after it was started"
+            raise as_application_error(CloudFailure(cls=CloudClass.UNKNOWN, code="off", message=text), final=True)
+        return bool(server.status == Server.STATUS_RUNNING)
+
+    @activity.defn(name=calls.DELETE_SERVER.name)
+    async def delete_server(self, call: calls.DeleteServer) -> calls.DeleteSent:
+        """Delete the machine's server. What is not the pool's is never touched; absent is success."""
+        server = await self._projects.run(call.project, lambda client: _find(client, call))
+        if server is None:
+            return calls.DeleteSent(server_id=call.server_id)
+        if not owned_by(server.labels or {}, call.owner):
+            if call.server_id is None:
+                return calls.DeleteSent(server_id=None)
+            text = f"server {call.server_id} does not carry this pool's labels any more; delete it by hand"
+            raise as_application_error(CloudFailure(cls=CloudClass.BLOCKED, code="not_ours", message=text))
+        try:
+            await self._projects.call(call.project, lambda client: client.servers.delete(server))
+        except Failure as error:
+            if error.failure.cls is not CloudClass.GONE:
+                raise as_application_error(error.failure) from error
+        return calls.DeleteSent(server_id=server.id)
+
+    @activity.defn(name=calls.AWAIT_SERVER_GONE.name)
+    async def await_server_gone(self, call: calls.AwaitServerGone) -> calls.ServerGone:
+        """Wait until GET answers 404; an accepted delete is not a deleted server."""
+        pause = self._poll_s
+        while True:
+            try:
+                await self._projects.call(call.project, lambda client: client.servers.get_by_id(call.server_id))
+            except Failure as error:
+                if error.failure.cls is CloudClass.GONE:
+                    return calls.ServerGone(seen_at=datetime.now(UTC))
+                raise as_application_error(error.failure) from error
+            await beat_for(pause)
+            pause = min(pause * 1.5, LOOKS_LONGEST_S)
+
+
+def _create(client: Client, call: calls.CreateServer, user_data: str) -> CreateServerResponse:
+    server_type = client.server_types.get_by_name(call.server_type)
+    if server_type is None or server_type.architecture is None:
+        raise Failure.of(CloudClass.INVALID, "unknown_server_type", f"there is no server type {call.server_type}")
+    image = client.images.get_by_name_and_architecture(IMAGE, server_type.architecture)
+    if image is None:
+        raise Failure.of(
+            CloudClass.INVALID, "unknown_image", f"there is no image {IMAGE} for {server_type.architecture}"
+        )
+    return client.servers.create(
+        name=call.machine,
+        server_type=ServerType(name=call.server_type),
+        image=Image(id=image.id),
+        location=Location(name=call.location),
+        ssh_keys=[SSHKey(id=call.ssh_key_id)],
+        labels=server_labels(call.owner, call.pool, call.machine),
+        user_data=user_data,
+    )
+
+
+def _find(client: Client, call: calls.DeleteServer) -> BoundServer | None:
+    if call.server_id is None:
+        return client.servers.get_by_name(call.machine)
+    try:
+        return client.servers.get_by_id(call.server_id)
+    except APIException as error:
+        if error.code == "not_found":
+            return None
+        raise
+
+
+def _seen(server: BoundServer, action_ids: list[int], *, adopted: bool) -> calls.ServerSeen:
+    ipv4 = server.public_net.ipv4.ip if server.public_net and server.public_net.ipv4 else ""
+    return calls.ServerSeen(
+        server_id=server.id, action_ids=action_ids, ipv4=ipv4, seen_at=server.created, adopted=adopted
+    )
+
+
+def _not_created(failure: CloudFailure) -> CloudFailure:
+    """A taken name that nobody has is a listing that lags; the outcome is unknown, so look again later."""
+    if failure.cls is CloudClass.EXISTS:
+        return failure.model_copy(update={"cls": CloudClass.UNKNOWN})
+    return failure
