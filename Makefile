@@ -11,6 +11,7 @@ KEEP =
 CLUSTER =
 
 .PHONY: help venv demo test test-slow conformance check format docs clean
+.PHONY: check-format check-lint check-types check-imports
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | while IFS='|' read -r name text; do printf '%-20s %s\n' "$$name" "$$text"; done
@@ -50,11 +51,19 @@ test-slow: venv ## the tests marked slow
 conformance: venv ## the simulators against what the real systems answer
 	$(BIN)/python -m pytest tests/conformance
 
-check: venv ## formatting, lint, types and import rules
+check: check-format check-lint check-types check-imports ## formatting, lint, types and import rules
+
+check-format: venv
 	$(BIN)/ruff format --check .
+
+check-lint: venv
 	$(BIN)/ruff check .
+
+check-types: venv
 	$(BIN)/mypy
 	$(BIN)/mypy docs/generate.py
+
+check-imports: venv
 	$(BIN)/lint-imports
 
 format: venv ## let ruff rewrite what it can
