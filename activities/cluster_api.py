@@ -1,0 +1,195 @@
+"""A cluster's API as raw JSON over the official asynchronous client, and the connections of all clusters.
+
+Raw, because typed lists cost a second and more per thousand objects. Every call has a timeout, none is retried
+here: Temporal retries with the whole picture.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import aiohttp
+from kubernetes.aio.client import ApiClient, Configuration
+
+from activities.cluster_errors import ClusterError
+from activities.kubeconfig import Kubeconfig, read_kubeconfig
+from activities.vault import Vault
+from core.calls import ClusterRef
+
+TIMEOUT_S = 15.0
+WATCH_SLACK_S = 30.0  # how much longer than the server's own limit a silent watch is waited for
+MERGE_PATCH = "application/merge-patch+json"
+USER_AGENT = "managed-node-pools"
+
+Json = dict[str, Any]
+
+
+class ClusterApi:
+    """One connection. `server` and `ca_pem` are what joining nodes must know as well."""
+
+    def __init__(self, config: Kubeconfig) -> None:
+        self.server = config.server
+        self.ca_pem = config.ca_pem
+        self._token = config.token
+        self._certificates = _certificate_files(config)
+        self._client = ApiClient(_configuration(config, self._certificates))
+
+    @classmethod
+    def from_text(cls, kubeconfig: str) -> ClusterApi:
+        """A connection by kubeconfig. Raises ClusterError when that is not whole."""
+        return cls(read_kubeconfig(kubeconfig))
+
+    async def close(self) -> None:
+        """Close the connection and remove what it kept on disk."""
+        await self._client.close()  # type: ignore[no-untyped-call]
+        if self._certificates is not None:
+            self._certificates.cleanup()
+
+    async def get(self, path: str, **params: str) -> Json:
+        """GET an object or a list. Raises ClusterError."""
+        return await self._json("GET", path, params)
+
+    async def post(self, path: str, body: Json, **params: str) -> Json:
+        """POST an object. Raises ClusterError."""
+        return await self._json("POST", path, params, body)
+
+    async def put(self, path: str, body: Json) -> Json:
+        """PUT an object with the resourceVersion it was read with. Raises ClusterError (409 when it moved on)."""
+        return await self._json("PUT", path, {}, body)
+
+    async def patch(self, path: str, body: Json) -> Json:
+        """Merge-patch an object; null removes. Raises ClusterError."""
+        return await self._json("PATCH", path, {}, body)
+
+    async def delete(self, path: str, *, uid: str | None = None, grace_s: int | None = None) -> bool:
+        """DELETE an object; False where it was absent, or, with `uid`, is another one. Raises ClusterError."""
+        body: Json = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if uid is not None:
+            body["preconditions"] = {"uid": uid}
+        if grace_s is not None:
+            body["gracePeriodSeconds"] = grace_s
+        try:
+            await self._json("DELETE", path, {}, body)
+        except ClusterError as error:
+            if error.status == 404 or (error.status == 409 and uid is not None):
+                return False
+            raise
+        return True
+
+    async def version(self) -> str:
+        """The control plane's gitVersion, such as v1.34.1+k3s1. Raises ClusterError."""
+        return str((await self.get("/version"))["gitVersion"])
+
+    async def watch(self, path: str, version: str, seconds: int, **params: str) -> AsyncIterator[Json]:
+        """The events of a watch from a resourceVersion on, until the server ends it. Raises ClusterError."""
+        query = {**params, "watch": "true", "resourceVersion": version, "allowWatchBookmarks": "true"}
+        timeout = aiohttp.ClientTimeout(total=seconds + WATCH_SLACK_S, sock_connect=TIMEOUT_S)
+        response = await self._send("GET", path, {**query, "timeoutSeconds": str(seconds)}, None, timeout)
+        try:
+            async for line in response.response.content:
+                event: Json = json.loads(line)
+                if event["type"] == "ERROR":
+                    status = event["object"]
+                    raise ClusterError(status.get("code"), status.get("reason", ""), status.get("message", ""), status)
+                yield event
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise _no_answer(error) from error
+        finally:
+            response.response.close()
+
+    async def _json(self, method: str, path: str, params: dict[str, str], body: Json | None = None) -> Json:
+        response = await self._send(method, path, params, body, aiohttp.ClientTimeout(total=TIMEOUT_S))
+        try:
+            answer: Json = json.loads(await response.read() or b"{}")
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise _no_answer(error) from error
+        return answer
+
+    async def _send(
+        self, method: str, path: str, params: dict[str, str], body: Json | None, timeout: aiohttp.ClientTimeout
+    ) -> Any:
+        headers = {"Accept": "application/json", "User-Agent": USER_AGENT}
+        if method == "PATCH":
+            headers["Content-Type"] = MERGE_PATCH
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        if method in ("POST", "PUT", "PATCH"):
+            params = {**params, "fieldManager": USER_AGENT}
+        url = f"{self.server}{path}" + (f"?{urlencode(params)}" if params else "")
+        try:
+            request = self._client.rest_client.request
+            response = await request(method, url, headers, body, _request_timeout=timeout)  # type: ignore[no-untyped-call]
+            if response.status >= 400:
+                raise _refusal(response.status, response.reason, await response.read())
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise _no_answer(error) from error
+        return response
+
+
+class ClusterApis:
+    """The connections of all registered clusters, one each, renewed when the stored kubeconfig was replaced."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._open: dict[tuple[str, str], tuple[str, ClusterApi]] = {}
+
+    async def get(self, cluster: ClusterRef) -> ClusterApi:
+        """The connection to `cluster`. Raises ClusterError, and ApplicationError from the vault."""
+        key = (cluster.organization, cluster.cluster)
+        access = await self._vault.access(cluster)
+        version = access.connection.sealed.version
+        known = self._open.get(key)
+        if known is not None and known[0] == version:
+            return known[1]
+        api = ClusterApi.from_text(access.kubeconfig)
+        self._open[key] = (version, api)
+        if known is not None:
+            await known[1].close()
+        return api
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for _, api in self._open.values():
+            await api.close()
+        self._open.clear()
+
+
+def _configuration(config: Kubeconfig, files: tempfile.TemporaryDirectory[str] | None) -> Configuration:
+    built = Configuration(host=config.server)
+    built.retries = None
+    built.verify_ssl = config.verify
+    if config.ca_pem is not None:
+        built.ca_cert_data = config.ca_pem.decode()
+    if files is not None:
+        built.cert_file, built.key_file = f"{files.name}/client.pem", f"{files.name}/client-key.pem"
+    return built
+
+
+def _certificate_files(config: Kubeconfig) -> tempfile.TemporaryDirectory[str] | None:
+    """Python's TLS takes client certificates from files alone: a private folder that goes with the connection."""
+    if config.client_cert is None or config.client_key is None:
+        return None
+    folder = tempfile.TemporaryDirectory(prefix="managed-node-pools-")
+    for name, data in (("client.pem", config.client_cert), ("client-key.pem", config.client_key)):
+        path = Path(folder.name) / name
+        path.touch(mode=0o600)
+        path.write_bytes(data)
+    return folder
+
+
+def _refusal(status: int, reason: str | None, body: bytes) -> ClusterError:
+    try:
+        answer = json.loads(body)
+        return ClusterError(status, str(answer.get("reason") or reason or ""), str(answer.get("message", "")), answer)
+    except (ValueError, AttributeError):
+        return ClusterError(status, reason or "", f"an answer that is no Status: {body[:100]!r}")
+
+
+def _no_answer(error: Exception) -> ClusterError:
+    text = "it did not answer in time" if isinstance(error, TimeoutError) else f"no connection: {error}"
+    return ClusterError(None, type(error).__name__, text)

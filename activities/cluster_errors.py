@@ -1,0 +1,43 @@
+"""What goes wrong with a Kubernetes API, as one exception, and as Temporal's error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from temporalio.exceptions import ApplicationError
+
+from activities.failures import as_application_error
+from core.cloud_errors import CloudClass, CloudFailure
+
+
+class ClusterError(Exception):
+    """An answer of 400 or more, or no answer at all (`status` None). `body` is the API's Status object."""
+
+    def __init__(self, status: int | None, reason: str, message: str, body: dict[str, Any] | None = None) -> None:
+        super().__init__(f"{message} ({status or reason})")
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.body = body or {}
+
+    def cause(self, reason: str) -> str | None:
+        """The message of the Status cause with `reason`, or None where there is no such cause."""
+        causes = (self.body.get("details") or {}).get("causes") or []
+        return next((str(cause.get("message", "")) for cause in causes if cause.get("reason") == reason), None)
+
+    @property
+    def retry_after_s(self) -> float | None:
+        """How long the server asks to wait, where it does."""
+        seconds = (self.body.get("details") or {}).get("retryAfterSeconds")
+        return float(seconds) if seconds else None
+
+
+def failure_of(error: ClusterError) -> CloudFailure:
+    """The failure as workflows know it. All are retried: what a cluster refuses today, its owner may allow later."""
+    code = str(error.status or error.reason)
+    return CloudFailure(cls=CloudClass.CLUSTER, code=code, message=f"the cluster: {error.message}")
+
+
+def as_temporal(error: ClusterError) -> ApplicationError:
+    """The error to raise from an activity."""
+    return as_application_error(failure_of(error))

@@ -1,0 +1,169 @@
+"""One machine's node: waited for, cordoned, brought into step, reaped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.cluster_api import ClusterApi, ClusterApis
+from activities.cluster_errors import ClusterError, as_temporal
+from activities.drain_pods import pods_on
+from activities.node_cache import NodeCaches
+from activities.node_facts import NodeFacts, is_node_of
+from core import calls
+from core.drain import PodKind, classify
+from core.machine import Presence
+from core.node_keys import CORDONED_BY
+from core.node_sync import NodeChange, change_for
+
+BEAT_S = 4.0
+CONFLICTS = 5  # how often a node that others write at the same time is read again before Temporal retries
+
+_PASSWORDS = ("node-password.k3s", "node-password.rke2")  # what a distribution keeps of a node under its name
+
+
+class NodeActivities:
+    """Activities on nodes."""
+
+    def __init__(self, apis: ClusterApis, caches: NodeCaches) -> None:
+        self._apis = apis
+        self._caches = caches
+
+    @activity.defn(name=calls.AWAIT_NODE.name)
+    async def await_node(self, call: calls.AwaitNode) -> calls.NodeSeen:
+        """Wait until the machine's node is there and other than known."""
+        cache = self._caches.of(call.cluster)
+        while True:
+            generation = cache.generation
+            node = cache.find(lambda node: is_node_of(node, call.machine, call.server_id))
+            if node is not None and node.seen().digest != call.known_digest:
+                return node.seen()
+            activity.heartbeat()
+            await cache.wait_change(generation, BEAT_S)
+
+    @activity.defn(name=calls.CORDON_NODE.name)
+    async def cordon_node(self, call: calls.CordonNode) -> calls.Cordoned:
+        """Cordon the node and say on it that we did; somebody else's cordon is left as theirs."""
+        try:
+            api = await self._apis.get(call.cluster)
+            node = await _read(api, call.machine)
+            if node is None or not _same(node, call.machine, call.server_id, call.node_uid):
+                return calls.Cordoned(presence=Presence.ABSENT)
+            if not node.unschedulable:
+                annotations = {CORDONED_BY: call.operation_id}
+                body = {"spec": {"unschedulable": True}, "metadata": {"annotations": annotations}}
+                await api.patch(_path(node.name), body)
+        except ClusterError as error:
+            raise as_temporal(error) from error
+        return calls.Cordoned(presence=Presence.PRESENT, node_uid=node.uid)
+
+    @activity.defn(name=calls.REAP_NODE.name)
+    async def reap_node(self, call: calls.ReapNode) -> calls.Reaped:
+        """Delete the machine's Node, and what k3s and rke2 keep under its name. Another machine's is not touched."""
+        try:
+            api = await self._apis.get(call.cluster)
+            node = await _read(api, call.machine)
+            removed = False
+            if node is not None and _same(node, call.machine, call.server_id, call.node_uid):
+                removed = await api.delete(_path(node.name), uid=node.uid)
+            for suffix in _PASSWORDS:
+                await api.delete(f"/api/v1/namespaces/kube-system/secrets/{call.machine}.{suffix}")
+        except ClusterError as error:
+            raise as_temporal(error) from error
+        return calls.Reaped(removed=removed)
+
+    @activity.defn(name=calls.SYNC_NODES.name)
+    async def sync_nodes(self, call: calls.SyncNodes) -> calls.Synced:
+        """Bring labels and taints into step, node by node; a node that is gone is reported as missing."""
+        changed: dict[str, str] = {}
+        missing: list[str] = []
+        try:
+            api = await self._apis.get(call.cluster)
+            for machine, uid in sorted(call.nodes.items()):
+                activity.heartbeat()
+                summary = await _sync_one(api, machine, uid, call)
+                if summary is None:
+                    missing.append(machine)
+                else:
+                    changed[machine] = summary
+        except ClusterError as error:
+            raise as_temporal(error) from error
+        return calls.Synced(changed=changed, missing=missing)
+
+    @activity.defn(name=calls.COUNT_PODS.name)
+    async def count_pods(self, call: calls.CountPods) -> calls.PodCount:
+        """How many pods a drain of these nodes would evict; None where the cluster does not answer."""
+        count = 0
+        try:
+            api = await self._apis.get(call.cluster)
+            for node in call.nodes:
+                pods = await pods_on(api, node)
+                count += sum(classify(pod) is PodKind.EVICTABLE for pod in pods)
+        except (ClusterError, ApplicationError):
+            return calls.PodCount(pods=None)
+        return calls.PodCount(pods=count)
+
+
+async def _sync_one(api: ClusterApi, machine: str, uid: str, call: calls.SyncNodes) -> str | None:
+    for attempt in range(CONFLICTS):
+        raw = await _read_raw(api, machine)
+        if raw is None or raw["metadata"]["uid"] != uid:
+            return None
+        change = change_for(NodeFacts.of(raw).live, call.labels, call.taints)
+        if change is None:
+            return ""
+        try:
+            await api.put(_path(machine), _with(raw, change))
+        except ClusterError as error:
+            if error.status == 409 and attempt < CONFLICTS - 1:
+                continue
+            raise
+        return change.summary
+    return None
+
+
+def _with(raw: dict[str, Any], change: NodeChange) -> dict[str, Any]:
+    """The Node with the change made, to be written under the version it was read with.
+
+    A whole write and not a patch: a patch of `spec.taints` would replace what others put there meanwhile.
+    """
+    meta, spec = raw["metadata"], raw.setdefault("spec", {})
+    labels = dict(meta.get("labels") or {})
+    for key, value in change.labels.items():
+        if value is None:
+            labels.pop(key, None)
+        else:
+            labels[key] = value
+    meta["labels"] = labels
+    meta["annotations"] = {**(meta.get("annotations") or {}), **change.annotations}
+    if change.taints is not None:
+        known = {(t["key"], t.get("value", ""), t["effect"]): t for t in spec.get("taints") or []}
+        spec["taints"] = [
+            known.get(taint, {"key": taint[0], "value": taint[1], "effect": taint[2]}) for taint in change.taints
+        ]
+    return raw
+
+
+def _same(node: NodeFacts, machine: str, server_id: int | None, uid: str | None) -> bool:
+    """Whether the node of this name is the machine's: by UID where it is known, else as it was matched at its join."""
+    return node.uid == uid if uid is not None else is_node_of(node, machine, server_id)
+
+
+async def _read(api: ClusterApi, name: str) -> NodeFacts | None:
+    raw = await _read_raw(api, name)
+    return None if raw is None else NodeFacts.of(raw)
+
+
+async def _read_raw(api: ClusterApi, name: str) -> dict[str, Any] | None:
+    try:
+        return await api.get(_path(name))
+    except ClusterError as error:
+        if error.status == 404:
+            return None
+        raise
+
+
+def _path(name: str) -> str:
+    return f"/api/v1/nodes/{name}"
