@@ -44,6 +44,7 @@ class ProvisionMachine(Operation):
             await self._create()
             await self._boot()
             seen = await self._join()
+            await self._own(seen)
         except Aborted:
             await self.remove()
             await self.report(Reason.ABOVE_SIZE, f"{name} is no longer wanted", phase=Phase.GONE, done=True)
@@ -160,6 +161,21 @@ class ProvisionMachine(Operation):
                 return seen
             if seen.waiting_for and seen.uid is not None:
                 await self.report(Reason.NODE_WAITING, f"waits for {seen.waiting_for}")
+
+    async def _own(self, seen: calls.NodeSeen) -> None:
+        """Write on the node which labels and taints are ours, so that removing one later is known to be ours to do."""
+        await self.gate()
+        await run(
+            calls.SYNC_NODES,
+            calls.SyncNodes(
+                cluster=self.cluster,
+                nodes={self.given.machine: seen.uid or ""},
+                labels=self.given.spec.labels,
+                taints=self.given.spec.taints,
+            ),
+            summary="note which labels and taints are ours",
+            patience=DEADLINES[Phase.JOINED],
+        )
 
     async def _next_sight(self, seen: calls.NodeSeen | None, phase: Phase, left: timedelta) -> calls.NodeSeen:
         assert self.server_id is not None
