@@ -54,9 +54,11 @@ class Sandbox:
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     def start_worker(self) -> None:
-        """Start a worker; it is ready when `lbr` gets its first answer."""
+        """Start a worker and wait until it has registered what lists search by."""
         self._say("starting the worker")
         self.processes.start("worker", [sys.executable, "-m", "worker.main"], self.worker_environment())
+        listed = self._temporal("operator", "search-attribute", "list")
+        wait_until("the worker", lambda: b"LbrConditions" in _output(listed), 30, self.layout.log("worker"))
 
     def worker_environment(self) -> dict[str, str]:
         """What a worker needs to serve this sandbox: only endpoints and paces differ from a real one."""
@@ -87,13 +89,12 @@ class Sandbox:
             *("--dynamic-config-value", "system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute=2"),
         ]
         self.processes.start("temporal", command, {})
-        healthy = [str(BIN / "temporal"), "operator", "cluster", "health", "--address", f"127.0.0.1:{ports.temporal}"]
-        wait_until(
-            "Temporal",
-            lambda: subprocess.run(healthy, capture_output=True, check=False).returncode == 0,
-            30,
-            self.layout.log("temporal"),
-        )
+        healthy = self._temporal("operator", "cluster", "health")
+        wait_until("Temporal", lambda: b"SERVING" in _output(healthy), 30, self.layout.log("temporal"))
+
+    def _temporal(self, *words: str) -> list[str]:
+        address = f"127.0.0.1:{self.layout.ports().temporal}"
+        return [str(BIN / "temporal"), *words, "--address", address]
 
     def _start_world(self, ports: Ports) -> None:
         self._say("starting the simulated Hetzner Cloud and cluster")
@@ -150,6 +151,10 @@ class Sandbox:
             "profile": str(self.layout.profile),
             "tokens": tokens,
         }
+
+
+def _output(command: list[str]) -> bytes:
+    return subprocess.run(command, capture_output=True, check=False).stdout
 
 
 def _listens(port: int) -> bool:
