@@ -5,7 +5,7 @@
 BIN = .venv/bin
 # The interpreter to make .venv with; empty means the first of python3, python3.13, 3.12, 3.11 that will do.
 PYTHON =
-# `make demo`: DIR= where its state goes, KEEP=1 leaves it running, CLUSTER=simulated|real.
+# `make demo`: DIR= where its state goes, KEEP=1 leaves it running, CLUSTER= which Kubernetes API.
 DIR =
 KEEP =
 CLUSTER =
