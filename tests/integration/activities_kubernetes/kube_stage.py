@@ -1,0 +1,85 @@
+"""The Kubernetes-side activities over a simulated cluster: the real client, HTTP between, and no Temporal server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel
+from temporalio.testing import ActivityEnvironment
+
+from activities.cluster_api import ClusterApis
+from activities.node_cache import NodeCaches
+from activities.vault import ClusterAccess, Vault
+from core.calls import ClusterRef, Connection, JoinMethod
+from core.sealing import SealedSecret
+from tests.integration.kubernetes.kubernetes_world import World, running_world
+
+CLUSTER = ClusterRef(organization="acme", cluster="prod")
+Given = TypeVar("Given", bound=BaseModel)
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+class OpenVault:
+    """Hands out one kubeconfig in the way of the vault; a new `version` is a kubeconfig that was stored anew."""
+
+    def __init__(self, kubeconfig: str, join: JoinMethod, endpoint: str, version: str) -> None:
+        self.kubeconfig = kubeconfig
+        self.version = 1
+        self._join, self._endpoint, self._cluster_version = join, endpoint, version
+
+    async def access(self, cluster: ClusterRef) -> ClusterAccess:
+        connection = Connection(
+            sealed=self.sealed,
+            cluster_id="cluster-uid",
+            join=self._join,
+            api_endpoint=self._endpoint,
+            version=self._cluster_version,
+        )
+        return ClusterAccess(self.kubeconfig, connection)
+
+    def open_kubeconfig(self, cluster: ClusterRef, sealed: SealedSecret) -> str:
+        return self.kubeconfig
+
+    @property
+    def sealed(self) -> SealedSecret:
+        return SealedSecret(key_id="test", version=str(self.version), ciphertext="sealed")
+
+
+@dataclass
+class Stage:
+    """A cluster, and the clients that the activities of one worker share."""
+
+    world: World
+    vault: OpenVault
+    apis: ClusterApis
+    caches: NodeCaches
+    beats: list[Any] = field(default_factory=list)
+
+    @property
+    def trusted(self) -> Vault:
+        """The vault as the activities' constructors want it."""
+        return cast("Vault", self.vault)
+
+    async def run(self, call: Callable[[Given], Awaitable[Answer]], argument: Given) -> Answer:
+        """Run an activity to its end."""
+        environment = ActivityEnvironment()
+        environment.on_heartbeat = lambda *details: self.beats.append(details)
+        return cast("Answer", await environment.run(call, argument))
+
+
+@asynccontextmanager
+async def staged(folder: Path, join: JoinMethod = JoinMethod.K3S) -> AsyncIterator[Stage]:
+    """A stage whose cluster keeps its state in `folder`."""
+    async with running_world(folder) as world:
+        vault = OpenVault(world.kubeconfig.read_text(), join, world.url, world.cluster.version)
+        apis = ClusterApis(cast("Vault", vault))
+        caches = NodeCaches(apis)
+        try:
+            yield Stage(world, vault, apis, caches)
+        finally:
+            await caches.close()
+            await apis.close()
