@@ -14,13 +14,14 @@ Resources = Counter[str]
 
 @dataclass
 class NodeRoom:
-    """A node with what is taken of it. Amounts are thousandths."""
+    """A node with what is taken of it. Amounts are thousandths; `repelling` pods have anti-affinities."""
 
     node: Obj
     allocatable: Resources
     taken: Resources = field(default_factory=Counter)
     ports: set[tuple[str, int]] = field(default_factory=set)
     pods: list[Obj] = field(default_factory=list)
+    repelling: list[Obj] = field(default_factory=list)
 
     @classmethod
     def of(cls, node: Obj) -> "NodeRoom":
@@ -33,6 +34,8 @@ class NodeRoom:
         self.taken.update(requests)
         self.ports |= host_ports(pod)
         self.pods.append(pod)
+        if dig(pod["spec"], ("affinity", "podAntiAffinity", _REQUIRED)):
+            self.repelling.append(pod)
 
     def load(self) -> float:
         """The share of cpu and memory taken, between 0 and 2."""
@@ -173,7 +176,7 @@ def _repelled_from(pod: Obj, rooms: list[NodeRoom]) -> set[tuple[str, str]]:
     """Where pods are that do not want this one near: anti-affinity works both ways."""
     places: dict[str, set[str]] = defaultdict(set)
     for room in rooms:
-        for other in room.pods:
+        for other in room.repelling:
             for term in dig(other["spec"], ("affinity", "podAntiAffinity", _REQUIRED)) or ():
                 namespaces = term.get("namespaces") or [namespace_of(other)]
                 if namespace_of(pod) in namespaces and selects(term.get("labelSelector"), pod):

@@ -1,6 +1,7 @@
 """Binds pending pods to nodes, or says why that is impossible."""
 
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,12 +15,29 @@ from sandbox.kubernetes.controllers.predicates import (
     summary,
 )
 from sandbox.kubernetes.kinds import NODES, PODS
-from sandbox.kubernetes.objects import Obj, is_deleting, is_finished, name_of, namespace_of, set_condition, uid_of
+from sandbox.kubernetes.objects import (
+    Obj,
+    condition,
+    is_deleting,
+    is_finished,
+    name_of,
+    namespace_of,
+    set_condition,
+    uid_of,
+)
 from sandbox.kubernetes.registry import Registry
 from sandbox.kubernetes.subresources import bind
 
 _ENOUGH = 100  # fitting nodes after which the search stops, kube-scheduler's minFeasibleNodesToFind
+_BATCH = 200  # pods bound in one round, so that the API goes on answering meanwhile
 _NAME = "default-scheduler"
+
+
+class _Wish(NamedTuple):
+    """What a pod asks for, and what it has in common with pods that fit where it fits."""
+
+    requests: Resources
+    likeness: bytes
 
 
 class Scheduler:
@@ -27,7 +45,7 @@ class Scheduler:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._requests: dict[str, Resources] = {}
+        self._wishes: dict[str, _Wish] = {}
         self._start = 0
 
     def step(self, now: datetime) -> None:
@@ -37,13 +55,17 @@ class Scheduler:
             return
         rooms = self._rooms()
         hopeless: dict[bytes, str] = {}
+        bound = 0
         for pod in sorted(waiting, key=lambda p: (-p["spec"].get("priority", 0), p["metadata"]["creationTimestamp"])):
-            likeness = msgspec.json.encode([namespace_of(pod), pod["metadata"].get("labels"), _constraints(pod)])
+            likeness = self._wish(pod).likeness
             if likeness not in hopeless:
                 room, why = self._place(pod, rooms)
                 if room:
                     bind(self._registry, namespace_of(pod), name_of(pod), name_of(room.node))
-                    room.add(pod, self._asked(pod))
+                    room.add(pod, self._wish(pod).requests)
+                    bound += 1
+                    if bound == _BATCH:
+                        return
                     continue
                 hopeless[likeness] = why
             self._refuse(pod, hopeless[likeness], now)
@@ -55,21 +77,23 @@ class Scheduler:
             room = NodeRoom.of(node)
             for stored in store.pods_on(name_of(node)):
                 if not is_finished(stored.obj):
-                    room.add(stored.obj, self._asked(stored.obj))
+                    room.add(stored.obj, self._wish(stored.obj).requests)
             rooms.append(room)
         return rooms
 
-    def _asked(self, pod: Obj) -> Resources:
+    def _wish(self, pod: Obj) -> _Wish:
+        """Read once for each pod: what it says of that cannot change."""
         uid = uid_of(pod)
-        if uid not in self._requests:
-            if len(self._requests) > 2 * self._registry.store.count(PODS) + 1000:
-                self._requests.clear()
-            self._requests[uid] = requests_of(pod)
-        return self._requests[uid]
+        if uid not in self._wishes:
+            if len(self._wishes) > 2 * self._registry.store.count(PODS) + 1000:
+                self._wishes.clear()
+            alike = [namespace_of(pod), pod["metadata"].get("labels"), _constraints(pod)]
+            self._wishes[uid] = _Wish(requests_of(pod), msgspec.json.encode(alike))
+        return self._wishes[uid]
 
     def _place(self, pod: Obj, rooms: list[NodeRoom]) -> tuple[NodeRoom | None, str]:
         """The least loaded of the first fitting nodes, or the message why there is none."""
-        requests, neighbours = self._asked(pod), Neighbours(pod, rooms)
+        requests, neighbours = self._wish(pod).requests, Neighbours(pod, rooms)
         fitting: list[NodeRoom] = []
         misfits: list[Misfit] = []
         for offset in range(len(rooms)):
@@ -88,6 +112,9 @@ class Scheduler:
 
     def _refuse(self, pod: Obj, why: str, now: datetime) -> None:
         found = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": why}
+        said = condition(pod, "PodScheduled")
+        if said and said.get("message") == why and said["status"] == "False":
+            return
 
         def mark(current: Obj) -> Obj:
             set_condition(current, found, now)
