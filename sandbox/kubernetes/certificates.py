@@ -23,6 +23,19 @@ from sandbox.kubernetes.identity import User
 _AUTHORITY_DAYS = 3650
 _CLIENT_DAYS = 365  # what kube-controller-manager signs for by default
 
+# An authority may sign certificates and revocation lists, and do nothing else.
+_SIGNS = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+
 
 @dataclass
 class Authority:
@@ -39,6 +52,8 @@ class Authority:
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubernetes")])
         builder = _builder(name, name, key.public_key(), now - timedelta(days=1), _AUTHORITY_DAYS)
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        builder = builder.add_extension(_SIGNS, critical=True)
         return cls(key, builder.sign(key, hashes.SHA256()))
 
     @classmethod
@@ -76,7 +91,7 @@ class Authority:
             raise ValueError("only elliptic-curve keys are signed")
         start = now - timedelta(minutes=5)
         builder = _builder(self.certificate.subject, request.subject, key, start, _CLIENT_DAYS)
-        signed = builder.sign(self.key, hashes.SHA256())
+        signed = builder.add_extension(self._key_id, critical=False).sign(self.key, hashes.SHA256())
         return signed.public_bytes(serialization.Encoding.PEM).decode()
 
     def serving_pem(self, now: datetime) -> str:
@@ -87,8 +102,14 @@ class Authority:
         builder = _builder(self.certificate.subject, subject, key.public_key(), start, _AUTHORITY_DAYS)
         names = [x509.IPAddress(IPv4Address("127.0.0.1")), x509.DNSName("localhost")]
         signed = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+        signed = signed.add_extension(self._key_id, critical=False)
         certificate = signed.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
         return certificate.decode() + _key_pem(key)
+
+    @property
+    def _key_id(self) -> x509.AuthorityKeyIdentifier:
+        """What Python from 3.13 on demands of every certificate that an authority issued (VERIFY_X509_STRICT)."""
+        return x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
 
     def user_of(self, token: str, now: datetime) -> User | None:
         """The user whose certificate a bearer token is; None when it is none of ours, or has expired."""
