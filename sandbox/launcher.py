@@ -47,11 +47,11 @@ class Sandbox:
         """End every process. The folder stays: the next `up` goes on where this one was."""
         return self.processes.stop(ORDER)
 
-    def lbr(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run `lbr` against this sandbox, as a user would."""
+    def lbr(self, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        """Run `lbr` against this sandbox, as a user would, with `typed` on its standard input."""
         environment = dict(os.environ) | {"LBR_CONFIG": str(self.layout.profile)}
         command = [str(BIN / "lbr"), *words]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(command, env=environment, input=typed, capture_output=True, text=True, check=False)
 
     def start_worker(self) -> None:
         """Start a worker and wait until it has registered what lists search by."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from lbr_runner import Lbr, write_profile
+from sandbox_stack import Stack, start, stop
 from temporalio.testing import WorkflowEnvironment
 
 from core.sealing import PlatformKey
@@ -54,3 +55,11 @@ def idle_lbr(lbr: Lbr, tmp_path: Path, platform_key: PlatformKey, temporal_addre
     """`lbr`, pointed to a server behind which nobody works."""
     write_profile(tmp_path / "config.toml", platform_key, temporal_address)
     return lbr
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A whole sandbox, for the transcripts and the live tests."""
+    built = start(tmp_path_factory.mktemp("sandbox"))
+    yield built
+    stop(built)
