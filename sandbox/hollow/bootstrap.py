@@ -78,7 +78,7 @@ class Endpoint:
 
 
 async def obtain(
-    session: aiohttp.ClientSession, endpoint: Endpoint, plan: JoinPlan, node: str, now: datetime, sleep: Sleep
+    session: aiohttp.ClientSession, endpoint: Endpoint, plan: JoinPlan, node: str, *, now: datetime, sleep: Sleep
 ) -> Credential:
     """Join with a bootstrap token. `now` is the machine's own idea of the time.
 

@@ -31,6 +31,7 @@ class HollowNode:
         plan: JoinPlan,
         endpoint: Endpoint,
         session: aiohttp.ClientSession,
+        *,
         clock: Clock,
         timing: Timing,
         changed: Callable[[], None],
@@ -53,7 +54,9 @@ class HollowNode:
         self._conditions: list[dict[str, str]] = []
 
     def start(self, after: float = 0.0) -> None:
-        """Power on, `after` seconds from now."""
+        """Power on, `after` seconds from now. What runs already goes on running."""
+        if self._task and not self._task.done():
+            return
         self._task = asyncio.get_running_loop().create_task(self._live(after))
 
     async def stop(self) -> None:
@@ -112,7 +115,7 @@ class HollowNode:
 
     async def _join(self) -> None:
         self.credential = await obtain(
-            self._session, self._endpoint, self.plan, self.name, self.now(), self._clock.sleep
+            self._session, self._endpoint, self.plan, self.name, now=self.now(), sleep=self._clock.sleep
         )
 
     async def _register(self, api: NodeApi) -> None:

@@ -68,8 +68,10 @@ class HollowNodes:
         await self._snapshot.close()
 
     def boot(self, server: ServerSeen) -> None:
-        """A server was switched on. One that is known already goes on as it is."""
-        if server.server_id in self._nodes:
+        """A server was switched on: for the first time, or again with what is on its disk."""
+        known = self._nodes.get(server.server_id)
+        if known:
+            known.start(self._timing.boot)
             return
         node = self._build(server)
         if node is None:
@@ -79,8 +81,14 @@ class HollowNodes:
         node.start()
         self._snapshot.dirty()
 
+    async def stopped(self, server_id: int) -> None:
+        """A server was switched off. Its disk stays, so it needs no token to come back."""
+        node = self._nodes.get(server_id)
+        if node:
+            await node.stop()
+
     async def gone(self, server_id: int) -> None:
-        """A server was switched off or deleted. Its Node object stays: that is somebody else's to remove."""
+        """A server was deleted. Its Node object stays: that is somebody else's to remove."""
         node = self._nodes.pop(server_id, None)
         if node:
             await node.stop()
@@ -117,7 +125,15 @@ class HollowNodes:
         assert self._session is not None, "use HollowNodes as a context manager"
         url = self._override or plan.server
         endpoint = Endpoint(url if "://" in url else f"https://{url}", self._ca_pem)
-        return HollowNode(server, plan, endpoint, self._session, self._clock, self._timing, self._snapshot.dirty)
+        return HollowNode(
+            server,
+            plan,
+            endpoint,
+            self._session,
+            clock=self._clock,
+            timing=self._timing,
+            changed=self._snapshot.dirty,
+        )
 
     def _resume(self, entry: dict[str, Any]) -> None:
         node = self._build(ServerSeen(**entry["server"]))

@@ -104,10 +104,10 @@ def _path(pod: _Pod) -> str:
 def _needs_start(pod: _Pod) -> bool:
     phase = pod["status"].get("phase", "Pending")
     if phase != "Running":
-        return phase == "Pending"
+        return bool(phase == "Pending")
     conditions = pod["status"].get("conditions") or ()
     ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-    policy: str = pod["spec"].get("restartPolicy", "Always")
+    policy = str(pod["spec"].get("restartPolicy", "Always"))
     return not ready or policy != "Always"
 
 

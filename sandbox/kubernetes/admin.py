@@ -4,7 +4,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from sandbox.clock import ManualClock
 from sandbox.kubernetes.cluster import Cluster
+from sandbox.kubernetes.faults import ApiFault
 from sandbox.kubernetes.objects import stamp
 
 _PREFIX = "/_sandbox/kubernetes"
@@ -34,9 +36,23 @@ class Admin:
         return JSONResponse({"counts": dict(self._cluster.counts), "last": last})
 
     async def clock(self, request: Request) -> Response:
-        """GET the simulated time."""
-        del request
+        """GET the simulated time; PUT `{"advance": seconds}` moves a clock that stands still."""
+        if request.method == "PUT":
+            if not isinstance(self._cluster.clock, ManualClock):
+                return JSONResponse({"error": "this clock runs by itself"}, 409)
+            self._cluster.clock.advance(float((await request.json())["advance"]))
         return JSONResponse({"now": stamp(self._cluster.clock.now())})
+
+    async def api_faults(self, request: Request) -> Response:
+        """POST a fault (see `ApiFault`) for coming requests; DELETE forgets those that have not happened."""
+        if request.method == "DELETE":
+            self._cluster.faults.clear()
+            return JSONResponse({})
+        try:
+            self._cluster.faults.add(ApiFault(**await request.json()))
+        except (ValueError, TypeError) as error:
+            return JSONResponse({"error": str(error)}, 400)
+        return JSONResponse({}, 201)
 
     async def watches(self, request: Request) -> Response:
         """DELETE ends all watches; with `?compact=1` they cannot resume either (410)."""
@@ -52,6 +68,7 @@ def routes(cluster: Cluster) -> list[Route]:
     return [
         Route(f"{_PREFIX}/version", admin.version, methods=["GET", "PUT"]),
         Route(f"{_PREFIX}/requests", admin.requests, methods=["GET", "DELETE"]),
-        Route(f"{_PREFIX}/clock", admin.clock),
+        Route(f"{_PREFIX}/clock", admin.clock, methods=["GET", "PUT"]),
+        Route(f"{_PREFIX}/api-faults", admin.api_faults, methods=["POST", "DELETE"]),
         Route(f"{_PREFIX}/watches", admin.watches, methods=["DELETE"]),
     ]

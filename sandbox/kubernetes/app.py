@@ -1,5 +1,7 @@
 """The ASGI application: authenticates, authorises and answers each request, as kube-apiserver does."""
 
+from collections.abc import Sequence
+
 import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -25,13 +27,14 @@ _HEALTH = ("/healthz", "/readyz", "/livez")
 _TRUE = ("1", "true", "True")
 
 
-def create_app(cluster: Cluster) -> Starlette:
+def create_app(cluster: Cluster, extra: Sequence[Route] = ()) -> Starlette:
     """The API of a cluster, and under `/_sandbox/kubernetes` the handles of the sandbox.
 
-    The cluster's controllers are the caller's to start and close.
+    `extra` routes go before the API, such as those of hollow nodes. The cluster's controllers are the
+    caller's to start and close.
     """
     server = ApiServer(cluster)
-    app = Starlette(routes=[*admin_routes(cluster), Route("/{path:path}", server.answer, methods=_METHODS)])
+    app = Starlette(routes=[*admin_routes(cluster), *extra, Route("/{path:path}", server.answer, methods=_METHODS)])
     app.state.cluster = cluster
     return app
 
@@ -50,12 +53,26 @@ class ApiServer:
         user = ANONYMOUS
         try:
             user = self._user(request)
-            body = decode(await request.body(), _content_type(request))
-            response = self._public(request) or self._answer(request, user, body)
+            response = await self._spoilt(request, user) or await self._proper(request, user)
         except ApiError as error:
             response = Response(msgspec.json.encode(error.body()), error.code, dict(error.headers), "application/json")
         self._log(request, user, response.status_code)
         return response
+
+    async def _spoilt(self, request: Request, user: User) -> Response | None:
+        """The answer of a fault that was asked for; None when there is none."""
+        fault = self.cluster.faults.take(request.method, request.url.path)
+        if fault is None:
+            return None
+        await self.cluster.clock.sleep(fault.delay)
+        if fault.code == 0 or fault.after_commit:
+            proper = await self._proper(request, user)
+            return proper if fault.code == 0 else fault.response()
+        return fault.response()
+
+    async def _proper(self, request: Request, user: User) -> Response:
+        body = decode(await request.body(), _content_type(request))
+        return self._public(request) or self._answer(request, user, body)
 
     def _user(self, request: Request) -> User:
         """By client certificate where TLS showed one, else by bearer token."""
@@ -100,25 +117,27 @@ class ApiServer:
         return json_response(msgspec.json.encode(found), code)
 
     def _act(self, request: Request, target: Target, user: User, body: object) -> Response:
-        query, accept = request.query_params, request.headers.get("accept", "")
+        query, writer = request.query_params, self._writer
         match request.method:
-            case "GET" if target.watch or query.get("watch") in _TRUE:
-                return self._reader.watch(target, query, accept)
-            case "GET" if target.subresource not in ("", "status", "approval"):
-                return self._subresources.get(target)
-            case "GET" if target.name:
-                return self._reader.one(target, accept)
             case "GET":
-                return self._reader.many(target, query, accept)
+                return self._read(request, target)
             case "POST":
-                return self._writer.post(target, body, query, user)
+                return writer.post(target, body, query, user)
             case "DELETE" if not target.subresource:
-                return self._writer.delete(target, body, query, user)
+                return writer.delete(target, body, query, user)
             case "PUT" if target.name:
-                return self._writer.put(target, body, query, user)
+                return writer.put(target, body, query, user)
             case "PATCH" if target.name:
-                return self._writer.patch(target, body, _content_type(request), query, user)
+                return writer.patch(target, body, _content_type(request), query, user)
         raise method_not_allowed()
+
+    def _read(self, request: Request, target: Target) -> Response:
+        query, accept = request.query_params, request.headers.get("accept", "")
+        if target.watch or query.get("watch") in _TRUE:
+            return self._reader.watch(target, query, accept)
+        if target.subresource not in ("", "status", "approval"):
+            return self._subresources.get(target)
+        return self._reader.one(target, accept) if target.name else self._reader.many(target, query, accept)
 
     def _log(self, request: Request, user: User, code: int) -> None:
         path, query = request.url.path, request.url.query

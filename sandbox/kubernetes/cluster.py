@@ -12,6 +12,7 @@ from sandbox.clock import Clock
 from sandbox.kubernetes.authentication import Authenticator
 from sandbox.kubernetes.certificates import Authority
 from sandbox.kubernetes.controllers.loop import Controllers
+from sandbox.kubernetes.faults import Faults
 from sandbox.kubernetes.identity import ADMIN, User
 from sandbox.kubernetes.kinds import EVENTS, LEASES
 from sandbox.kubernetes.objects import Obj
@@ -50,6 +51,7 @@ class Cluster:
         self.store = Store()
         self.registry = Registry(self.store, clock.now)
         self.hub = Hub(self.store)
+        self.faults = Faults()
         self.requests: deque[LoggedRequest] = deque(maxlen=_LOG_LENGTH)
         self.counts: Counter[str] = Counter()
         self._folder = state_dir

@@ -95,9 +95,8 @@ def _check_pod(user: User, new: Obj, subresource: str) -> None:
     if new["spec"].get("nodeName") != user.node:
         why = f'node "{user.node}" can only update pod status for pods with spec.nodeName set to itself'
         raise forbidden(kinds.PODS, name_of(new), why)
-    if subresource != "status" and "kubernetes.io/config.mirror" not in new["metadata"].get("annotations", {}):
-        raise forbidden(
-            kinds.PODS,
-            name_of(new),
-            f'pod does not have "kubernetes.io/config.mirror" annotation, node "{user.node}" can only create mirror pods',
-        )
+    is_mirror = "kubernetes.io/config.mirror" in (new["metadata"].get("annotations") or {})
+    if subresource != "status" and not is_mirror:
+        why = f'node "{user.node}" can only create mirror pods'
+        missing = 'pod does not have "kubernetes.io/config.mirror" annotation'
+        raise forbidden(kinds.PODS, name_of(new), f"{missing}, {why}")

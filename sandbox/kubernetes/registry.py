@@ -83,7 +83,15 @@ class Registry:
         if not sent["metadata"].get("resourceVersion") and not strategy_of(kind).unconditional:
             cause = wrong("metadata.resourceVersion", 0, "must be specified for an update")
             raise invalid(kind, name_of(sent), [cause])
-        return self.update(kind, namespace_of(sent), name_of(sent), lambda _: clone(sent), subresource, user, dry_run)
+        return self.update(
+            kind,
+            namespace_of(sent),
+            name_of(sent),
+            lambda _: clone(sent),
+            subresource,
+            user=user,
+            dry_run=dry_run,
+        )
 
     def update(
         self,
@@ -92,6 +100,7 @@ class Registry:
         name: str,
         change: Change,
         subresource: str = "",
+        *,
         user: User = CONTROLLERS,
         dry_run: bool = False,
     ) -> Stored:
@@ -193,7 +202,8 @@ class Registry:
         version = wanted.get("resourceVersion", metadata["resourceVersion"])
         if version != metadata["resourceVersion"]:
             actual = metadata["resourceVersion"]
-            why = f"Precondition failed: ResourceVersion in precondition: {version}, ResourceVersion in object meta: {actual}"
+            asked = f"ResourceVersion in precondition: {version}"
+            why = f"Precondition failed: {asked}, ResourceVersion in object meta: {actual}"
             raise conflict(kind, name_of(obj), why)
 
 

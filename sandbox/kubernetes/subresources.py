@@ -61,7 +61,7 @@ class Subresources:
             return obj
 
         dry = query.get("dryRun") == "All"
-        stored = self.registry.update(target.kind, target.namespace, target.name, rescale, "", user, dry)
+        stored = self.registry.update(target.kind, target.namespace, target.name, rescale, user=user, dry_run=dry)
         return _scale_response(stored.obj)
 
 

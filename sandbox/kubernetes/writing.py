@@ -85,8 +85,8 @@ class Writer:
             target.name,
             lambda obj: apply(obj, body),
             target.subresource,
-            user,
-            _is_dry(query),
+            user=user,
+            dry_run=_is_dry(query),
         )
         return json_response(single(target.kind, stored))
 
