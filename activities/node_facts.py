@@ -22,7 +22,6 @@ class NodeFacts:
     uid: str
     provider_id: str
     version: str
-    resource_version: str
     labels: dict[str, str]
     annotations: dict[str, str]
     taints: tuple[tuple[str, str, str], ...]
@@ -40,7 +39,6 @@ class NodeFacts:
             uid=meta["uid"],
             provider_id=spec.get("providerID", ""),
             version=(status.get("nodeInfo") or {}).get("kubeletVersion", ""),
-            resource_version=meta["resourceVersion"],
             labels=meta.get("labels") or {},
             annotations=meta.get("annotations") or {},
             taints=tuple((t["key"], t.get("value", ""), t["effect"]) for t in spec.get("taints") or []),

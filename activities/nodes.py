@@ -13,7 +13,7 @@ from activities.drain_pods import pods_on
 from activities.node_cache import NodeCaches
 from activities.node_facts import NodeFacts, is_node_of
 from core import calls
-from core.drain import PodKind, classify
+from core.drain import PodKind
 from core.machine import Presence
 from core.node_keys import CORDONED_BY
 from core.node_sync import NodeChange, change_for
@@ -100,7 +100,7 @@ class NodeActivities:
             api = await self._apis.get(call.cluster)
             for node in call.nodes:
                 pods = await pods_on(api, node)
-                count += sum(classify(pod) is PodKind.EVICTABLE for pod in pods)
+                count += sum(pod.kind is PodKind.EVICTABLE for pod in pods)
         except (ClusterError, ApplicationError):
             return calls.PodCount(pods=None)
         return calls.PodCount(pods=count)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
-from itertools import groupby
 from typing import Any
 
 CRITICAL = 2_000_000_000  # the priority of system-cluster-critical and above, which go last
 _MIRROR = "kubernetes.io/config.mirror"
+_CORDON_TAINT = "node.kubernetes.io/unschedulable"
 
 
 class PodKind(StrEnum):
@@ -24,33 +25,31 @@ class PodKind(StrEnum):
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod as far as a drain needs it. `grace_s` is its own termination grace period in seconds."""
+    """A pod as far as a drain needs it. `gone_by` is when its grace period ends, for one that is terminating."""
 
     namespace: str
     name: str
     uid: str
-    priority: int
-    grace_s: int
-    phase: str
-    deleting: bool
-    mirror: bool
-    daemon: bool
+    kind: PodKind
+    priority: int = 0
+    claims: int = 0
+    gone_by: datetime | None = None
+    tolerates_cordon: bool = False
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Pod:
         """Read a Pod object."""
         meta, spec = raw["metadata"], raw.get("spec") or {}
-        owners = [o for o in meta.get("ownerReferences") or [] if o.get("controller")]
+        deleted = meta.get("deletionTimestamp")
         return cls(
             namespace=meta["namespace"],
             name=meta["name"],
             uid=meta["uid"],
+            kind=_kind(raw),
             priority=int(spec.get("priority") or 0),
-            grace_s=int(spec.get("terminationGracePeriodSeconds", 30)),
-            phase=str((raw.get("status") or {}).get("phase", "")),
-            deleting=bool(meta.get("deletionTimestamp")),
-            mirror=_MIRROR in (meta.get("annotations") or {}),
-            daemon=any(owner.get("kind") == "DaemonSet" for owner in owners),
+            claims=sum("persistentVolumeClaim" in volume for volume in spec.get("volumes") or []),
+            gone_by=datetime.fromisoformat(deleted) if deleted else None,
+            tolerates_cordon=any(_covers_cordon(toleration) for toleration in spec.get("tolerations") or []),
         )
 
     @property
@@ -58,19 +57,37 @@ class Pod:
         """namespace/name."""
         return f"{self.namespace}/{self.name}"
 
+    @property
+    def rank(self) -> int:
+        """Pods of a lower rank go first; all critical ones are of one rank."""
+        return min(self.priority, CRITICAL)
 
-def classify(pod: Pod) -> PodKind:
-    """What a drain does with `pod`."""
-    if pod.mirror:
+
+def next_group(evictable: list[Pod], terminating: list[Pod], held: set[str]) -> list[Pod]:
+    """The pods to evict now: of those that nothing holds, the ones of the lowest rank.
+
+    A held pod keeps nobody back: at the deadline the others would be cut off with it. Critical pods wait until
+    the ordinary ones, which may need them to shut down in order, have ended.
+    """
+    free = [pod for pod in evictable if pod.label not in held]
+    lowest = min((pod.rank for pod in free), default=0)
+    if lowest == CRITICAL and any(pod.rank < CRITICAL for pod in terminating):
+        return []
+    return [pod for pod in free if pod.rank == lowest]
+
+
+def _kind(raw: Mapping[str, Any]) -> PodKind:
+    meta = raw["metadata"]
+    if _MIRROR in (meta.get("annotations") or {}):
         return PodKind.MIRROR
-    if pod.daemon:
+    if any(owner.get("controller") and owner["kind"] == "DaemonSet" for owner in meta.get("ownerReferences") or []):
         return PodKind.DAEMON
-    if pod.phase in ("Succeeded", "Failed"):
+    if (raw.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         return PodKind.FINISHED
-    return PodKind.TERMINATING if pod.deleting else PodKind.EVICTABLE
+    return PodKind.TERMINATING if meta.get("deletionTimestamp") else PodKind.EVICTABLE
 
 
-def in_order(pods: list[Pod]) -> list[list[Pod]]:
-    """Evictable pods by rising priority, critical ones last: a group goes when those before it are gone."""
-    ranked = sorted(pods, key=lambda pod: (min(pod.priority, CRITICAL), pod.label))
-    return [list(group) for _, group in groupby(ranked, key=lambda pod: min(pod.priority, CRITICAL))]
+def _covers_cordon(toleration: Mapping[str, Any]) -> bool:
+    """Whether a pod with this toleration can be scheduled to a cordoned node."""
+    everything = not toleration.get("key") and toleration.get("operator") == "Exists"
+    return (everything or toleration.get("key") == _CORDON_TAINT) and toleration.get("effect", "") in ("", "NoSchedule")
