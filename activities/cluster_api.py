@@ -7,6 +7,7 @@ here: Temporal retries with the whole picture.
 from __future__ import annotations
 
 import json
+import ssl
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,12 +18,14 @@ import aiohttp
 from kubernetes.aio.client import ApiClient, Configuration
 
 from activities.cluster_errors import ClusterError
-from activities.kubeconfig import Kubeconfig, read_kubeconfig
+from activities.kubeconfig import Kubeconfig, bad_kubeconfig, read_kubeconfig
 from activities.vault import Vault
 from core.calls import ClusterRef
 
 TIMEOUT_S = 15.0
-WATCH_SLACK_S = 30.0  # how much longer than the server's own limit a silent watch is waited for
+WATCH_SLACK_S = 30.0  # how much longer than the server's own limit a watch is waited for
+# A watch that says nothing for so long hangs on a dead connection: bookmarks come about every minute.
+WATCH_SILENCE_S = 90.0
 MERGE_PATCH = "application/merge-patch+json"
 USER_AGENT = "managed-node-pools"
 
@@ -36,8 +39,7 @@ class ClusterApi:
         self.server = config.server
         self.ca_pem = config.ca_pem
         self._token = config.token
-        self._certificates = _certificate_files(config)
-        self._client = ApiClient(_configuration(config, self._certificates))
+        self._client = _client(config)
 
     @classmethod
     def from_text(cls, kubeconfig: str) -> ClusterApi:
@@ -45,10 +47,8 @@ class ClusterApi:
         return cls(read_kubeconfig(kubeconfig))
 
     async def close(self) -> None:
-        """Close the connection and remove what it kept on disk."""
+        """Close the connection."""
         await self._client.close()  # type: ignore[no-untyped-call]
-        if self._certificates is not None:
-            self._certificates.cleanup()
 
     async def get(self, path: str, **params: str) -> Json:
         """GET an object or a list. Raises ClusterError."""
@@ -88,7 +88,9 @@ class ClusterApi:
     async def watch(self, path: str, version: str, seconds: int, **params: str) -> AsyncIterator[Json]:
         """The events of a watch from a resourceVersion on, until the server ends it. Raises ClusterError."""
         query = {**params, "watch": "true", "resourceVersion": version, "allowWatchBookmarks": "true"}
-        timeout = aiohttp.ClientTimeout(total=seconds + WATCH_SLACK_S, sock_connect=TIMEOUT_S)
+        timeout = aiohttp.ClientTimeout(
+            total=seconds + WATCH_SLACK_S, sock_connect=TIMEOUT_S, sock_read=WATCH_SILENCE_S
+        )
         response = await self._send("GET", path, {**query, "timeoutSeconds": str(seconds)}, None, timeout)
         try:
             async for line in response.response.content:
@@ -159,27 +161,32 @@ class ClusterApis:
         self._open.clear()
 
 
-def _configuration(config: Kubeconfig, files: tempfile.TemporaryDirectory[str] | None) -> Configuration:
+def _client(config: Kubeconfig) -> ApiClient:
+    """The official client. Python's TLS takes client certificates from files alone, so they are on disk while it reads.
+
+    Raises ClusterError when certificates or key are none.
+    """
     built = Configuration(host=config.server)
-    built.retries = None
     built.verify_ssl = config.verify
-    if config.ca_pem is not None:
-        built.ca_cert_data = config.ca_pem.decode()
-    if files is not None:
-        built.cert_file, built.key_file = f"{files.name}/client.pem", f"{files.name}/client-key.pem"
-    return built
+    built.tls_server_name = config.tls_server_name
+    # Strict checks refuse authorities that kubectl accepts, for want of a key identifier.
+    built.disable_strict_ssl_verification = True
+    with tempfile.TemporaryDirectory(prefix="managed-node-pools-") as folder:
+        if config.client_cert is not None and config.client_key is not None:
+            built.cert_file = _private_file(f"{folder}/client.pem", config.client_cert)
+            built.key_file = _private_file(f"{folder}/client-key.pem", config.client_key)
+        try:
+            built.ca_cert_data = config.ca_pem.decode() if config.ca_pem else None
+            return ApiClient(built)
+        except (ssl.SSLError, UnicodeDecodeError) as error:
+            raise bad_kubeconfig(f"its certificates or key are not PEM ({type(error).__name__})") from None
 
 
-def _certificate_files(config: Kubeconfig) -> tempfile.TemporaryDirectory[str] | None:
-    """Python's TLS takes client certificates from files alone: a private folder that goes with the connection."""
-    if config.client_cert is None or config.client_key is None:
-        return None
-    folder = tempfile.TemporaryDirectory(prefix="managed-node-pools-")
-    for name, data in (("client.pem", config.client_cert), ("client-key.pem", config.client_key)):
-        path = Path(folder.name) / name
-        path.touch(mode=0o600)
-        path.write_bytes(data)
-    return folder
+def _private_file(name: str, data: bytes) -> str:
+    path = Path(name)
+    path.touch(mode=0o600)
+    path.write_bytes(data)
+    return name
 
 
 def _refusal(status: int, reason: str | None, body: bytes) -> ClusterError:

@@ -22,6 +22,7 @@ class Kubeconfig:
     client_cert: bytes | None = field(default=None, repr=False)
     client_key: bytes | None = field(default=None, repr=False)
     verify: bool = True
+    tls_server_name: str | None = None
 
 
 def read_kubeconfig(text: str) -> Kubeconfig:
@@ -38,15 +39,20 @@ def read_kubeconfig(text: str) -> Kubeconfig:
             client_cert=_data(user, "client-certificate-data"),
             client_key=_data(user, "client-key-data"),
             verify=not cluster.get("insecure-skip-tls-verify", False),
+            tls_server_name=cluster.get("tls-server-name"),
         )
     except (yaml.YAMLError, KeyError, TypeError, AttributeError, binascii.Error) as error:
-        text = f"the kubeconfig is not whole ({type(error).__name__})"
-        raise ClusterError(None, "BadKubeconfig", text) from None
+        raise bad_kubeconfig(f"it is not whole ({type(error).__name__})") from None
+
+
+def bad_kubeconfig(why: str) -> ClusterError:
+    """The error for a kubeconfig that no connection can be made with. `why` must not quote it."""
+    return ClusterError(None, "BadKubeconfig", f"the kubeconfig cannot be used: {why}")
 
 
 def _named(entries: list[dict[str, Any]], name: str, field_name: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(entry[field_name] for entry in entries if entry["name"] == name)
-    return found
+    by_name: dict[str, dict[str, Any]] = {entry["name"]: entry[field_name] for entry in entries}
+    return by_name[name]
 
 
 def _data(entry: dict[str, Any], key: str) -> bytes | None:
