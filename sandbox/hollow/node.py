@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 import aiohttp
 
@@ -23,7 +24,7 @@ _TROUBLE = (Refused, JoinFailed, aiohttp.ClientError, TimeoutError, ConnectionEr
 
 
 class HollowNode:
-    """The kubelet of one server. `start` begins, or goes on when a credential is there already."""
+    """The kubelet of one server, which does nothing until it is switched on."""
 
     def __init__(
         self,
@@ -43,6 +44,8 @@ class HollowNode:
         self.skew = timedelta(0)
         self.credential: Credential | None = None
         self.registered = False
+        self.boots = 0
+        self.switched_on = False
         self.trouble = ""
         self._endpoint = endpoint
         self._session = session
@@ -53,14 +56,37 @@ class HollowNode:
         self._ready_at: datetime | None = None
         self._conditions: list[dict[str, str]] = []
 
-    def start(self, after: float = 0.0) -> None:
-        """Power on, `after` seconds from now. What runs already goes on running."""
-        if self._task and not self._task.done():
-            return
+    def power_on(self, after: float = 0.0) -> None:
+        """Boot, `after` seconds from now. What runs already goes on running."""
+        if not self.running:
+            self.boots += 1
+            self.switched_on = True
+            self._ready_at = None
+            self._begin(after + self._timing.boot)
+
+    def resume(self) -> None:
+        """Go on where the sandbox left off: the machine never stopped."""
+        if not self.running:
+            self.switched_on = True
+            if self.registered:
+                self._ready_at = self._ready_at or self._clock.now()
+            self._begin(0.0 if self.credential else self._timing.boot)
+
+    @property
+    def running(self) -> bool:
+        """Whether it works at this moment; a frozen machine is switched on and does not."""
+        return self._task is not None and not self._task.done()
+
+    def _begin(self, after: float) -> None:
         self._task = asyncio.get_running_loop().create_task(self._live(after))
 
+    async def power_off(self) -> None:
+        """Switch off; what is on the disk stays."""
+        self.switched_on = False
+        await self.stop()
+
     async def stop(self) -> None:
-        """Power off."""
+        """Stop working, at once."""
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -72,10 +98,9 @@ class HollowNode:
         await self.stop()
         if fault is Fault.REBOOTED:
             self.fault = None
-            self._ready_at = None
-            self.start(self._timing.reboot)
-        elif fault is None or fault not in SILENT:
-            self.start()
+            self.power_on(self._timing.reboot)
+        elif fault not in SILENT:
+            self.resume()
         self._changed()
 
     def now(self) -> datetime:
@@ -87,7 +112,7 @@ class HollowNode:
             return
         await self._clock.sleep(after)
         if self.credential is None:
-            await self._clock.sleep(self._timing.boot + self._timing.join)
+            await self._clock.sleep(self._timing.join)
             await self._insist(self._join)
         assert self.credential is not None
         api = self._endpoint.as_node(self._session, self.credential)
@@ -124,6 +149,7 @@ class HollowNode:
         self._conditions = moved([], conditions(NO_NETWORK, self.now()), self.now())
         status = node_status(self.server, self.plan, self.name) | {"conditions": self._conditions}
         node = node_object(self.server, self.plan, self.name, version, status)
+        node["status"]["nodeInfo"]["bootID"] = self._boot_id()
         try:
             await api.call("POST", "/api/v1/nodes", node)
         except Refused as error:
@@ -164,7 +190,7 @@ class HollowNode:
             due = self._clock.now() - reported >= timedelta(seconds=self._timing.heartbeat)
             if news or due:
                 try:
-                    patch = {"status": {"conditions": wanted}}
+                    patch = {"status": {"conditions": wanted, "nodeInfo": {"bootID": self._boot_id()}}}
                     await api.call("PATCH", f"/api/v1/nodes/{self.name}/status", patch, STRATEGIC)
                 except _TROUBLE as error:
                     self.trouble = str(error)
@@ -176,6 +202,9 @@ class HollowNode:
         """Seconds until the next look at the node's own state."""
         left = (self._ready_at - self._clock.now()).total_seconds() if self._ready_at else 0.0
         return left if 0 < left < self._timing.lease_renew else self._timing.lease_renew
+
+    def _boot_id(self) -> str:
+        return str(uuid5(NAMESPACE_OID, f"{self.server.server_id}/{self.boots}"))
 
     def _why_not_ready(self) -> str:
         now = self._clock.now()

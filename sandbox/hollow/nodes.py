@@ -71,21 +71,22 @@ class HollowNodes:
         """A server was switched on: for the first time, or again with what is on its disk."""
         known = self._nodes.get(server.server_id)
         if known:
-            known.start(self._timing.boot)
+            known.power_on()
             return
         node = self._build(server)
         if node is None:
             return
         self._nodes[server.server_id] = node
         node.fault, node.skew = self._expected_fault(server.name)
-        node.start()
+        node.power_on()
         self._snapshot.dirty()
 
     async def stopped(self, server_id: int) -> None:
         """A server was switched off. Its disk stays, so it needs no token to come back."""
         node = self._nodes.get(server_id)
         if node:
-            await node.stop()
+            await node.power_off()
+            self._snapshot.dirty()
 
     async def gone(self, server_id: int) -> None:
         """A server was deleted. Its Node object stays: that is somebody else's to remove."""
@@ -143,8 +144,10 @@ class HollowNodes:
         node.skew = timedelta(seconds=entry["skew"])
         node.credential = Credential(**entry["credential"]) if entry["credential"] else None
         node.registered = entry["registered"]
+        node.boots = entry["boots"]
         self._nodes[node.server.server_id] = node
-        node.start()
+        if entry["running"]:
+            node.resume()
 
     def _dump(self) -> dict[str, Any]:
         return {"nodes": [_dump_node(node) for node in self._nodes.values()]}
@@ -157,4 +160,6 @@ def _dump_node(node: HollowNode) -> dict[str, Any]:
         "skew": node.skew.total_seconds(),
         "credential": node.credential.dump() if node.credential else None,
         "registered": node.registered,
+        "boots": node.boots,
+        "running": node.switched_on,
     }

@@ -11,6 +11,7 @@ from sandbox.kubernetes.timing import Timing
 STOP_ANNOTATION = "hollow-node/stop-seconds"
 """How long the containers of a pod take to end when asked to; at most its grace period."""
 
+_SIGTERM = 143  # exit code of a program that ended on the signal
 _Pod = dict[str, Any]
 
 
@@ -72,12 +73,14 @@ class PodRunner:
         await self._report(pod, running_status(pod, self._address, self._clock.now()))
         if pod["spec"].get("restartPolicy") != "Always":
             await self._clock.sleep(self._timing.job_run)
-            await self._report(pod, succeeded_status(pod, self._clock.now()))
+            await self._report(pod, ended_status(pod, self._clock.now()))
 
     async def _stop(self, pod: _Pod) -> None:
         annotations = pod["metadata"].get("annotations") or {}
         wanted = float(annotations.get(STOP_ANNOTATION, self._timing.pod_stop))
         await self._clock.sleep(min(wanted, pod["metadata"].get("deletionGracePeriodSeconds") or 0))
+        if pod["spec"].get("restartPolicy") != "Always" and pod["status"].get("phase") in ("Pending", "Running"):
+            await self._report(pod, ended_status(pod, self._clock.now(), exit_code=_SIGTERM))
         uid = {"uid": pod["metadata"]["uid"]}
         await self._api.call("DELETE", _path(pod), {"gracePeriodSeconds": 0, "preconditions": uid})
 
@@ -138,10 +141,11 @@ def running_status(pod: _Pod, address: str, now: datetime) -> dict[str, Any]:
     }
 
 
-def succeeded_status(pod: _Pod, now: datetime) -> dict[str, Any]:
-    """The status of a pod whose containers have ended well."""
+def ended_status(pod: _Pod, now: datetime, exit_code: int = 0) -> dict[str, Any]:
+    """The status of a pod whose containers have ended for good."""
     stamp = f"{now:%Y-%m-%dT%H:%M:%SZ}"
-    ended = {"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": stamp}}
+    reason = "Error" if exit_code else "Completed"
+    ended = {"terminated": {"exitCode": exit_code, "reason": reason, "finishedAt": stamp}}
     containers = [
         {
             "name": container["name"],
@@ -155,7 +159,7 @@ def succeeded_status(pod: _Pod, now: datetime) -> dict[str, Any]:
         for container in pod["spec"]["containers"]
     ]
     finished = [c | {"reason": "PodCompleted"} for c in _conditions(stamp, "False") if "eady" in c["type"]]
-    return {"phase": "Succeeded", "conditions": finished, "containerStatuses": containers}
+    return {"phase": "Failed" if exit_code else "Succeeded", "conditions": finished, "containerStatuses": containers}
 
 
 def _conditions(stamp: str, status: str) -> list[dict[str, str]]:

@@ -77,7 +77,6 @@ def _node_info(server: ServerSeen, version: str) -> dict[str, str]:
     return {
         "machineID": machine,
         "systemUUID": machine,
-        "bootID": machine,
         "kernelVersion": "6.8.0-31-generic",
         "osImage": "Ubuntu 24.04 LTS",
         "containerRuntimeVersion": "containerd://2.1.4",

@@ -14,6 +14,7 @@ from kubernetes.aio import client
 
 from sandbox.clock import RealClock
 from sandbox.hollow import HollowNodes, ServerSeen
+from sandbox.hollow.admin import routes
 from sandbox.kubernetes import Cluster, Timing, serve_cluster
 
 T = TypeVar("T")
@@ -127,12 +128,11 @@ class World:
 async def running_world(folder: Path) -> AsyncIterator[World]:
     """A cluster over TLS whose state is in `folder`, with hollow nodes that join it."""
     cluster = Cluster(RealClock(), folder, timing=FAST)
-    async with serve_cluster(cluster, tls=True) as url:
+    nodes = HollowNodes(RealClock(), folder, FAST, ca_pem=cluster.authority.pem)
+    async with serve_cluster(cluster, tls=True, extra=routes(nodes)) as url, nodes:
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(cluster.kubeconfig(url))
         settings = client.Configuration(host=url, api_key={"authorization": f"Bearer {cluster.admin_token}"})
         settings.ca_cert_data = cluster.authority.pem
-        api = client.ApiClient(settings)
-        async with HollowNodes(RealClock(), folder, FAST, url, cluster.authority.pem) as nodes:
+        async with client.ApiClient(settings) as api:
             yield World(cluster, url, api, client.CoreV1Api(api), nodes, kubeconfig)
-        await api.close()
