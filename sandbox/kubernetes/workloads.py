@@ -60,6 +60,12 @@ def _create_replicas(obj: Obj, creation: Creation) -> None:
     obj["status"] = {"replicas": 0}
 
 
+def _create_daemon_set(obj: Obj, creation: Creation) -> None:
+    del creation
+    counted = ("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
+    obj["status"] = dict.fromkeys(counted, 0)
+
+
 def _create_job(obj: Obj, creation: Creation) -> None:
     """A job selects its pods by its own UID."""
     _create(obj, creation)
@@ -128,6 +134,6 @@ def _create_budget(obj: Obj, creation: Creation) -> None:
 
 REPLICA_SET = Strategy(_default_replicas, _create_replicas, _validate_serving, generation=True)
 DEPLOYMENT = Strategy(_default_deployment, _create, _validate_serving, generation=True)
-DAEMON_SET = Strategy(_default_daemon_set, _create, _validate_serving, generation=True)
+DAEMON_SET = Strategy(_default_daemon_set, _create_daemon_set, _validate_serving, generation=True)
 JOB = Strategy(_default_job, _create_job, _validate_job, generation=True)
 BUDGET = Strategy(create=_create_budget, validate=_validate_budget, unconditional=False, generation=True)

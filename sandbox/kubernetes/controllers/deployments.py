@@ -37,7 +37,7 @@ def _reconcile(registry: Registry, deployment: Obj, now: datetime) -> None:
         if current is None:
             current = _create(registry, deployment, fingerprint)
         current = _make_latest(registry, deployment, current, owned)
-        _scale_all(registry, deployment, current, [rs for rs in owned if rs is not current])
+        _scale_all(registry, deployment, current, [rs for rs in owned if _hash_of(rs) != fingerprint])
     owned = registry.store.owned_by(deployment["metadata"]["uid"], REPLICA_SETS)
     _report(registry, deployment, fingerprint, owned, now)
     _forget_old(registry, deployment, [rs for rs in owned if _hash_of(rs) != fingerprint])
@@ -97,14 +97,33 @@ def _scale_all(registry: Registry, deployment: Obj, current: Obj, others: list[O
     have = _replicas(current)
     target = wanted if have > wanted else min(wanted, max(have, wanted + surge - present))
     _scale(registry, current, target)
-    available = sum(rs["status"].get("availableReplicas", 0) for rs in (current, *others))
-    spare = available - (wanted - unavailable)
+    left = _after_scale_down(target, _available_of(current), others, wanted - unavailable)
+    for replica_set in others:
+        _scale(registry, replica_set, left[name_of(replica_set)])
+
+
+def _after_scale_down(new: int, new_available: int, others: list[Obj], least: int) -> dict[str, int]:
+    """The replicas to leave in old replica sets: first those not available go, then as many as can be spared.
+
+    Neither takes more than the pods beyond `least`, not counting new ones that are not available yet, as the
+    status of a replica set may lag behind its pods.
+    """
+    left = {name_of(rs): _replicas(rs) for rs in others}
+    beyond = new + sum(left.values()) - least - (new - new_available)
     for replica_set in sorted(others, key=_revision):
-        healthy = replica_set["status"].get("availableReplicas", 0)
-        broken = max(0, _replicas(replica_set) - healthy)
-        step = min(_replicas(replica_set), broken + max(0, min(spare, healthy)))
-        _scale(registry, replica_set, _replicas(replica_set) - step)
-        spare -= max(0, step - broken)
+        name = name_of(replica_set)
+        step = max(0, min(beyond, left[name] - _available_of(replica_set)))
+        left[name], beyond = left[name] - step, beyond - step
+    spare = min(beyond, new_available + sum(_available_of(rs) for rs in others) - least)
+    for replica_set in sorted(others, key=_revision):
+        name = name_of(replica_set)
+        step = max(0, min(spare, left[name]))
+        left[name], spare = left[name] - step, spare - step
+    return left
+
+
+def _available_of(replica_set: Obj) -> int:
+    return int(replica_set["status"].get("availableReplicas", 0))
 
 
 def _leeway(deployment: Obj) -> tuple[int, int]:
