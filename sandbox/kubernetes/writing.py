@@ -16,6 +16,7 @@ from sandbox.kubernetes.kinds import NEW_EVENTS, PODS, SERVICE_ACCOUNTS, Kind
 from sandbox.kubernetes.objects import Obj, name_of, namespace_of
 from sandbox.kubernetes.patches import json_patch, merge
 from sandbox.kubernetes.paths import Target
+from sandbox.kubernetes.protobuf import BadMessage, decode_object
 from sandbox.kubernetes.reading import json_response
 from sandbox.kubernetes.registry import Registry
 from sandbox.kubernetes.rendering import single
@@ -24,6 +25,7 @@ from sandbox.kubernetes.store import Stored
 from sandbox.kubernetes.strategic import strategic
 from sandbox.kubernetes.subresources import Subresources
 
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 APPLY = "application/apply-patch+yaml"
 _PATCHES: dict[str, Callable[[Obj, Any], Obj]] = {
     "application/json-patch+json": json_patch,
@@ -118,6 +120,11 @@ def decode(raw: bytes, content_type: str) -> Any:
     """A request body. Raises ApiError 400 when it cannot be read, 415 when it is no JSON or YAML."""
     if not raw:
         return {}
+    if content_type == PROTOBUF:
+        try:
+            return decode_object(raw)
+        except BadMessage as error:
+            raise bad_request(f"unable to decode the body: {error}") from error
     if content_type not in ("", "application/json", "application/yaml", *_PATCHES):
         raise unsupported_media(content_type, ("application/json", "application/yaml"))
     try:

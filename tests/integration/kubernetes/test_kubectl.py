@@ -2,6 +2,7 @@
 
 import asyncio
 
+import aiohttp
 from kubernetes_world import World, eventually
 
 WEB = """
@@ -91,7 +92,7 @@ async def test_scale_label_taint_and_delete(world: World) -> None:
 
 async def test_a_watch_shows_changes(world: World) -> None:
     await world.ready_node(1)
-    watching = asyncio.create_task(world.run("get", "nodes", "-w", "--request-timeout=3s"))
+    watching = asyncio.create_task(world.run("get", "nodes", "-w", "--request-timeout=2s"))
 
     async def watched() -> bool:
         return any("watch=true" in r.query for r in world.cluster.requests) or watching.done()
@@ -100,3 +101,26 @@ async def test_a_watch_shows_changes(world: World) -> None:
     await eventually(watched)
     await world.core.patch_node("pool-1", {"spec": {"unschedulable": True}})
     assert "Ready,SchedulingDisabled" in await watching
+
+
+async def test_create_sends_what_only_protobuf_carries(world: World) -> None:
+    await world.ready_node(1)
+    await world.run("create", "deployment", "web", "--image=nginx:1", "--replicas=2", "--port=80")
+    await world.run("rollout", "status", "deployment/web", "--timeout=10s")
+    (container,) = (await world.core.list_namespaced_pod("default")).items[0].spec.containers
+    assert (container.image, container.ports[0].container_port) == ("nginx:1", 80)
+    await world.run("create", "pdb", "web", "--max-unavailable=50%", "--selector=app=web")
+    assert "50%" in await world.run("get", "pdb", "web")
+    await world.run("create", "secret", "generic", "s", "--from-literal=a=b")
+    assert (await world.core.read_namespaced_secret("s", "default")).data == {"a": "Yg=="}
+    assert (await world.run("auth", "can-i", "create", "pods")) == "yes\n"
+
+
+async def test_a_broken_protobuf_body_is_refused(world: World) -> None:
+    headers = {"Authorization": f"Bearer {world.cluster.admin_token}"}
+    headers["Content-Type"] = "application/vnd.kubernetes.protobuf"
+    url = f"{world.url}/api/v1/namespaces"
+    async with aiohttp.ClientSession(headers=headers) as session:
+        for body in (b"k8s\x00\x0a\xff", b"nonsense", b"k8s\x00\x0a\x0a\x0a\x02v1\x12\x04What"):
+            async with session.post(url, data=body, ssl=False) as answer:
+                assert (answer.status, (await answer.json())["reason"]) == (400, "BadRequest")
