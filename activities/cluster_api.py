@@ -7,18 +7,16 @@ here: Temporal retries with the whole picture.
 from __future__ import annotations
 
 import json
-import ssl
-import tempfile
-from collections.abc import AsyncIterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
-from kubernetes.aio.client import ApiClient, Configuration
 
+from activities.cluster_client import client_for
 from activities.cluster_errors import ClusterError
-from activities.kubeconfig import Kubeconfig, bad_kubeconfig, read_kubeconfig
+from activities.kubeconfig import Kubeconfig, read_kubeconfig
 from activities.vault import Vault
 from core.calls import ClusterRef
 
@@ -39,7 +37,9 @@ class ClusterApi:
         self.server = config.server
         self.ca_pem = config.ca_pem
         self._token = config.token
-        self._client = _client(config)
+        self._client = client_for(config)
+        self._closed = False
+        self._watches: set[aiohttp.StreamReader] = set()
 
     @classmethod
     def from_text(cls, kubeconfig: str) -> ClusterApi:
@@ -47,7 +47,10 @@ class ClusterApi:
         return cls(read_kubeconfig(kubeconfig))
 
     async def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; calls under way and later ones fail."""
+        self._closed = True
+        for watch in self._watches:  # aiohttp would let them wait for lines that no longer come
+            watch.set_exception(aiohttp.ClientConnectionError("closed"))
         await self._client.close()  # type: ignore[no-untyped-call]
 
     async def get(self, path: str, **params: str) -> Json:
@@ -91,30 +94,28 @@ class ClusterApi:
         timeout = aiohttp.ClientTimeout(
             total=seconds + WATCH_SLACK_S, sock_connect=TIMEOUT_S, sock_read=WATCH_SILENCE_S
         )
-        response = await self._send("GET", path, {**query, "timeoutSeconds": str(seconds)}, None, timeout)
-        try:
-            async for line in response.response.content:
-                event: Json = json.loads(line)
-                if event["type"] == "ERROR":
-                    status = event["object"]
-                    raise ClusterError(status.get("code"), status.get("reason", ""), status.get("message", ""), status)
-                yield event
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise _no_answer(error) from error
-        finally:
-            response.response.close()
+        with self._failures():
+            response = await self._send("GET", path, {**query, "timeoutSeconds": str(seconds)}, None, timeout)
+            lines: aiohttp.StreamReader = response.response.content
+            self._watches.add(lines)
+            try:
+                async for line in lines:
+                    yield _event(line)
+            finally:
+                self._watches.discard(lines)
+                response.response.close()
 
     async def _json(self, method: str, path: str, params: dict[str, str], body: Json | None = None) -> Json:
-        response = await self._send(method, path, params, body, aiohttp.ClientTimeout(total=TIMEOUT_S))
-        try:
+        with self._failures():
+            response = await self._send(method, path, params, body, aiohttp.ClientTimeout(total=TIMEOUT_S))
             answer: Json = json.loads(await response.read() or b"{}")
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise _no_answer(error) from error
         return answer
 
     async def _send(
         self, method: str, path: str, params: dict[str, str], body: Json | None, timeout: aiohttp.ClientTimeout
     ) -> Any:
+        if self._closed:
+            raise _closed()
         headers = {"Accept": "application/json", "User-Agent": USER_AGENT}
         if method == "PATCH":
             headers["Content-Type"] = MERGE_PATCH
@@ -123,14 +124,23 @@ class ClusterApi:
         if method in ("POST", "PUT", "PATCH"):
             params = {**params, "fieldManager": USER_AGENT}
         url = f"{self.server}{path}" + (f"?{urlencode(params)}" if params else "")
-        try:
-            request = self._client.rest_client.request
-            response = await request(method, url, headers, body, _request_timeout=timeout)  # type: ignore[no-untyped-call]
-            if response.status >= 400:
-                raise _refusal(response.status, response.reason, await response.read())
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise _no_answer(error) from error
+        request = self._client.rest_client.request
+        response = await request(method, url, headers, body, _request_timeout=timeout)  # type: ignore[no-untyped-call]
+        if response.status >= 400:
+            raise _refusal(response, await response.read())
         return response
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Turn every way in which an answer can fail to come into ClusterError."""
+        try:
+            yield
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise _no_answer(error) from error
+        except (AssertionError, RuntimeError) as error:  # aiohttp, for a call under way while its session closes
+            if not self._closed:
+                raise
+            raise _closed() from error
 
 
 class ClusterApis:
@@ -161,40 +171,27 @@ class ClusterApis:
         self._open.clear()
 
 
-def _client(config: Kubeconfig) -> ApiClient:
-    """The official client. Python's TLS takes client certificates from files alone, so they are on disk while it reads.
-
-    Raises ClusterError when certificates or key are none.
-    """
-    built = Configuration(host=config.server)
-    built.verify_ssl = config.verify
-    built.tls_server_name = config.tls_server_name
-    # Strict checks refuse authorities that kubectl accepts, for want of a key identifier.
-    built.disable_strict_ssl_verification = True
-    with tempfile.TemporaryDirectory(prefix="managed-node-pools-") as folder:
-        if config.client_cert is not None and config.client_key is not None:
-            built.cert_file = _private_file(f"{folder}/client.pem", config.client_cert)
-            built.key_file = _private_file(f"{folder}/client-key.pem", config.client_key)
-        try:
-            built.ca_cert_data = config.ca_pem.decode() if config.ca_pem else None
-            return ApiClient(built)
-        except (ssl.SSLError, UnicodeDecodeError) as error:
-            raise bad_kubeconfig(f"its certificates or key are not PEM ({type(error).__name__})") from None
+def _event(line: bytes) -> Json:
+    event: Json = json.loads(line)
+    if event["type"] == "ERROR":
+        status = event["object"]
+        raise ClusterError(status.get("code"), status.get("reason", ""), status.get("message", ""), status)
+    return event
 
 
-def _private_file(name: str, data: bytes) -> str:
-    path = Path(name)
-    path.touch(mode=0o600)
-    path.write_bytes(data)
-    return name
+def _closed() -> ClusterError:
+    return ClusterError(None, "Closed", "the kubeconfig was replaced; this connection is closed")
 
 
-def _refusal(status: int, reason: str | None, body: bytes) -> ClusterError:
+def _refusal(response: Any, body: bytes) -> ClusterError:
+    status, reason = response.status, response.reason or ""
+    after = response.headers.get("Retry-After", "")
+    wait_s = float(after) if after.isdigit() else None
     try:
         answer = json.loads(body)
-        return ClusterError(status, str(answer.get("reason") or reason or ""), str(answer.get("message", "")), answer)
-    except (ValueError, AttributeError):
-        return ClusterError(status, reason or "", f"an answer that is no Status: {body[:100]!r}")
+        return ClusterError(status, str(answer.get("reason") or reason), str(answer["message"]), answer, wait_s)
+    except (ValueError, KeyError, AttributeError):  # a proxy's page, or a plain text
+        return ClusterError(status, reason, f"it answered {status} {reason}", None, wait_s)
 
 
 def _no_answer(error: Exception) -> ClusterError:

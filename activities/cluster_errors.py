@@ -11,25 +11,30 @@ from core.cloud_errors import CloudClass, CloudFailure
 
 
 class ClusterError(Exception):
-    """An answer of 400 or more, or no answer at all (`status` None). `body` is the API's Status object."""
+    """An answer of 400 or more, or no answer at all (`status` None). `body` is the API's Status object.
 
-    def __init__(self, status: int | None, reason: str, message: str, body: dict[str, Any] | None = None) -> None:
+    `retry_after_s` is how long the server asks to wait, where it does.
+    """
+
+    def __init__(
+        self,
+        status: int | None,
+        reason: str,
+        message: str,
+        body: dict[str, Any] | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
         super().__init__(f"{message} ({status or reason})")
         self.status = status
         self.reason = reason
         self.message = message
-        self.body = body or {}
+        self.retry_after_s = retry_after_s
+        self._details: dict[str, Any] = (body or {}).get("details") or {}
 
     def cause(self, reason: str) -> str | None:
         """The message of the Status cause with `reason`, or None where there is no such cause."""
-        causes = (self.body.get("details") or {}).get("causes") or []
+        causes = self._details.get("causes") or []
         return next((str(cause.get("message", "")) for cause in causes if cause.get("reason") == reason), None)
-
-    @property
-    def retry_after_s(self) -> float | None:
-        """How long the server asks to wait, where it does."""
-        seconds = (self.body.get("details") or {}).get("retryAfterSeconds")
-        return float(seconds) if seconds else None
 
 
 def failure_of(error: ClusterError) -> CloudFailure:

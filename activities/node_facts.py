@@ -10,8 +10,13 @@ from core.calls import NodeSeen
 from core.machine import Presence
 from core.node_sync import LiveNode
 
-_UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
-_NOT_YET = ("node.kubernetes.io/not-ready", "node.kubernetes.io/network-unavailable")
+# Taints that keep pods away until somebody has set the node up, with who that is.
+_SET_UP_BY = {
+    "node.cloudprovider.kubernetes.io/uninitialized": "the cloud controller to initialize it",
+    "node.cilium.io/agent-not-ready": "its CNI: Cilium's agent is not ready",
+    "node.kubernetes.io/network-unavailable": "its CNI: the network is not available",
+    "node.kubernetes.io/not-ready": "the cluster to take note that it is ready",
+}
 
 
 @dataclass(frozen=True)
@@ -60,15 +65,13 @@ class NodeFacts:
     @property
     def waiting_for(self) -> str:
         """What the node still needs, in words; '' when nothing."""
-        keys = {key for key, _, _ in self.taints}
         if self.ready is None:
             return self.ready_message or "its kubelet to report"
         if not self.ready:
             missing = "cni" in self.ready_message.lower() or "network not ready" in self.ready_message.lower()
             return f"its CNI: {self.ready_message}" if missing else self.ready_message or "its kubelet to be ready"
-        if _UNINITIALIZED in keys:
-            return "the cloud controller to initialize it"
-        return "its last start-up taint to go" if keys & set(_NOT_YET) else ""
+        keys = {key for key, _, _ in self.taints}
+        return next((who for taint, who in _SET_UP_BY.items() if taint in keys), "")
 
     def seen(self) -> NodeSeen:
         """The node as a workflow sees it."""
@@ -89,7 +92,10 @@ def digest(*parts: str) -> str:
 
 
 def is_node_of(node: NodeFacts, machine: str, server_id: int | None) -> bool:
-    """Whether `node` is the machine's: by provider id, and by name only where that names no Hetzner server."""
-    if node.provider_id.startswith("hcloud://"):
-        return server_id is not None and node.provider_id == f"hcloud://{server_id}"
-    return node.name == machine
+    """Whether `node` is the machine's: of its name, and of no other Hetzner server.
+
+    The provider id decides where it is Hetzner's; k3s may give one of its own, and it may be empty.
+    """
+    if node.name != machine:
+        return False
+    return not node.provider_id.startswith("hcloud://") or node.provider_id == f"hcloud://{server_id}"

@@ -7,18 +7,20 @@ from typing import Any
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.beating import beating
 from activities.cluster_api import ClusterApi, ClusterApis
 from activities.cluster_errors import ClusterError, as_temporal
 from activities.drain_pods import pods_on
-from activities.node_cache import NodeCaches
+from activities.node_cache import NodeCache, NodeCaches
 from activities.node_facts import NodeFacts, is_node_of
 from core import calls
+from core.calls import Health
 from core.drain import PodKind
 from core.machine import Presence
 from core.node_keys import CORDONED_BY
 from core.node_sync import NodeChange, change_for
 
-BEAT_S = 4.0
+LOOK_S = 60.0  # the longest time between two looks at the cache
 CONFLICTS = 5  # how often a node that others write at the same time is read again before Temporal retries
 
 _PASSWORDS = ("node-password.k3s", "node-password.rke2")  # what a distribution keeps of a node under its name
@@ -33,15 +35,15 @@ class NodeActivities:
 
     @activity.defn(name=calls.AWAIT_NODE.name)
     async def await_node(self, call: calls.AwaitNode) -> calls.NodeSeen:
-        """Wait until the machine's node is there and other than known."""
-        cache = self._caches.of(call.cluster)
-        while True:
-            generation = cache.generation
-            node = cache.find(lambda node: is_node_of(node, call.machine, call.server_id))
-            if node is not None and node.seen().digest != call.known_digest:
-                return node.seen()
-            activity.heartbeat()
-            await cache.wait_change(generation, BEAT_S)
+        """Wait until what is known of the machine's node changed; that it is not there yet is no change."""
+        async with beating(lambda: call.machine):
+            while True:
+                cache = self._caches.of(call.cluster)
+                generation = cache.generation
+                seen = _seen(cache, call)
+                if seen.digest != call.known_digest:
+                    return seen
+                await cache.wait_change(generation, LOOK_S)
 
     @activity.defn(name=calls.CORDON_NODE.name)
     async def cordon_node(self, call: calls.CordonNode) -> calls.Cordoned:
@@ -104,6 +106,15 @@ class NodeActivities:
         except (ClusterError, ApplicationError):
             return calls.PodCount(pods=None)
         return calls.PodCount(pods=count)
+
+
+def _seen(cache: NodeCache, call: calls.AwaitNode) -> calls.NodeSeen:
+    node = cache.nodes.get(call.machine)
+    if node is not None and is_node_of(node, call.machine, call.server_id):
+        return node.seen()
+    if cache.health is not Health.VALID:
+        return calls.NodeSeen(presence=Presence.UNKNOWN, digest=call.known_digest)
+    return calls.NodeSeen(presence=Presence.ABSENT, digest="")
 
 
 async def _sync_one(api: ClusterApi, machine: str, uid: str, call: calls.SyncNodes) -> str | None:

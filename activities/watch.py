@@ -4,46 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 
 from temporalio import activity
 
+from activities.absences import Absences
+from activities.beating import beating
 from activities.listing import Listing, ServerListings
 from activities.node_cache import NodeCache, NodeCaches
-from activities.node_facts import NodeFacts, digest
+from activities.node_facts import NodeFacts, digest, is_node_of
 from core import calls
 from core.calls import Health, MachineKnown, MachineSeen
 from core.machine import Presence
 from core.node_sync import in_step
 
-BEAT_S = 4.0
-PROOF = 2  # successive listings that must lack a server before it counts as absent
-
-
-class _Missing:
-    """In how many successive listings each server was missing."""
-
-    def __init__(self) -> None:
-        self._generation = 0
-        self._times: dict[int, int] = {}
-
-    def presence(self, server_id: int | None, listing: Listing) -> Presence:
-        """Present when listed; absent only when proven; unknown otherwise."""
-        if server_id is None:
-            return Presence.UNKNOWN
-        if server_id in listing.servers:
-            return Presence.PRESENT if listing.health is Health.VALID else Presence.UNKNOWN
-        proven = listing.health is Health.VALID and self._times.get(server_id, 0) >= PROOF
-        return Presence.ABSENT if proven else Presence.UNKNOWN
-
-    def count(self, watched: list[MachineKnown], listing: Listing) -> None:
-        """Take a listing into account, once."""
-        if listing.health is not Health.VALID or listing.generation == self._generation:
-            return
-        self._generation = listing.generation
-        for known in watched:
-            if known.server_id is not None:
-                missed = 0 if known.server_id in listing.servers else self._times.get(known.server_id, 0) + 1
-                self._times[known.server_id] = missed
+LOOK_S = 4.0  # between two looks at the servers' listing, which says itself how often it is read
+TOGETHER_S = 0.05  # changes of one moment are told together
 
 
 class WatchActivities:
@@ -52,70 +28,72 @@ class WatchActivities:
     def __init__(self, caches: NodeCaches, listings: ServerListings) -> None:
         self._caches = caches
         self._listings = listings
+        self._absences = Absences()
 
     @activity.defn(name=calls.WATCH_POOL.name)
     async def watch_pool(self, call: calls.WatchPool) -> calls.PoolObservation:
         """Return what differs from what is known, as soon as something does, or nothing when the time is over."""
-        cache, missing, begun = self._caches.of(call.cluster), _Missing(), time.monotonic()
-        while True:
-            generation = cache.generation
-            listing = await self._listings.look(call.project)
-            missing.count(list(call.machines.values()), listing)
-            seen = _observe(call, cache, listing, missing)
-            settled = cache.generation > 0  # before its first look the cache knows nothing, which is no news
-            over = time.monotonic() - begun >= call.wait_s or activity.is_worker_shutdown()
-            if over or (settled and _news(call, seen)):
-                return seen
-            activity.heartbeat()
-            await _next_look(cache, generation)
+        end = time.monotonic() + call.wait_s
+        async with beating(lambda: len(call.machines)):
+            while True:
+                cache = self._caches.of(call.cluster)
+                generation = cache.generation
+                seen = self._look(call, cache, await self._listings.look(call.project))
+                left = end - time.monotonic()
+                over = left <= 0 or activity.is_worker_shutdown()
+                # Before its first look the cache knows nothing, which is no news.
+                if over or (generation > 0 and _news(call, seen)):
+                    return seen
+                if await cache.wait_change(generation, min(LOOK_S, left)) != generation:
+                    await asyncio.sleep(TOGETHER_S)
 
-
-async def _next_look(cache: NodeCache, generation: int) -> None:
-    """Until the nodes changed or it is time to beat; changes of the same moment are taken together."""
-    if await cache.wait_change(generation, BEAT_S) != generation:
-        await asyncio.sleep(0.05)
+    def _look(self, call: calls.WatchPool, cache: NodeCache, listing: Listing) -> calls.PoolObservation:
+        machines = {}
+        for name, known in call.machines.items():
+            server = self._absences.presence(call.project, known.server_id, listing)
+            sight = _Sight(call, name, known, server).seen(cache)
+            if sight.digest != known.digest:
+                machines[name] = sight
+        message = "; ".join(text for text in (listing.message, cache.message) if text)
+        return calls.PoolObservation(
+            machines=machines, cloud=listing.health, api=cache.health, refused=listing.refused, message=message
+        )
 
 
 def _news(call: calls.WatchPool, seen: calls.PoolObservation) -> bool:
     return bool(seen.machines) or seen.cloud is not call.cloud or seen.api is not call.api
 
 
-def _observe(call: calls.WatchPool, cache: NodeCache, listing: Listing, missing: _Missing) -> calls.PoolObservation:
-    machines = {}
-    for name, known in call.machines.items():
-        server = missing.presence(known.server_id, listing)
-        sight = _sight(call, name, known, cache, server)
-        if sight.digest != known.digest:
-            machines[name] = sight
-    message = "; ".join(text for text in (listing.message, cache.message) if text)
-    return calls.PoolObservation(
-        machines=machines, cloud=listing.health, api=cache.health, refused=listing.refused, message=message
-    )
+@dataclass(frozen=True)
+class _Sight:
+    """One machine, looked at."""
 
+    call: calls.WatchPool
+    name: str
+    known: MachineKnown
+    server: Presence
 
-def _sight(call: calls.WatchPool, name: str, known: MachineKnown, cache: NodeCache, server: Presence) -> MachineSeen:
-    node = cache.nodes.get(known.node_uid or "")
-    if cache.health is not Health.VALID:
-        return MachineSeen(server=server, node=Presence.UNKNOWN, digest=digest(server, "unknown"))
-    if node is None:
-        waiting = "its Node object was deleted"
-        return MachineSeen(
-            server=server, node=Presence.ABSENT, ready=False, waiting_for=waiting, digest=digest(server, "absent")
+    def seen(self, cache: NodeCache) -> MachineSeen:
+        """The machine as the world shows it; while the cluster does not answer nothing is said of its node."""
+        node = cache.nodes.get(self.name)
+        if cache.health is not Health.VALID:
+            return self._with(node=Presence.UNKNOWN)
+        if node is None or not self._is_ours(node):
+            return self._with(node=Presence.ABSENT, ready=False, waiting_for="its Node object, which was deleted")
+        return self._with(
+            node=Presence.PRESENT,
+            node_uid=node.uid,
+            ready=node.takes_work,
+            waiting_for=node.waiting_for,
+            version=node.version,
+            in_step=in_step(node.live, self.call.labels, self.call.taints),
         )
-    return _present(call, name, node, server)
 
+    def _is_ours(self, node: NodeFacts) -> bool:
+        if self.known.node_uid is None:
+            return is_node_of(node, self.name, self.known.server_id)
+        return node.uid == self.known.node_uid
 
-def _present(call: calls.WatchPool, name: str, node: NodeFacts, server: Presence) -> MachineSeen:
-    step = in_step(node.live, call.labels, call.taints)
-    ready = node.takes_work
-    parts = (name, node.uid, server, str(ready), node.waiting_for, node.version, str(step))
-    return MachineSeen(
-        server=server,
-        node=Presence.PRESENT,
-        node_uid=node.uid,
-        ready=ready,
-        waiting_for=node.waiting_for,
-        version=node.version,
-        in_step=step,
-        digest=digest(*parts),
-    )
+    def _with(self, **of_node: object) -> MachineSeen:
+        seen = MachineSeen.model_validate({"server": self.server, "digest": "", **of_node})
+        return seen.model_copy(update={"digest": digest(seen.model_dump_json())})

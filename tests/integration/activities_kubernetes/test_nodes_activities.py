@@ -39,11 +39,24 @@ async def test_a_joining_node_is_told_step_by_step_until_it_takes_work(stage: St
     assert waited[-1] == ""
 
 
-async def test_a_node_is_known_by_its_provider_id_and_not_by_a_name_alone(stage: Stage) -> None:
+async def test_a_node_of_the_name_that_is_another_server_is_not_the_machine_s(stage: Stage) -> None:
     await stage.world.ready_node(1)
-    assert (await sight(stage, machine="another-name")).ready
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(sight(stage, server_id=9999), 0.5)
+    assert (await sight(stage)).ready
+    assert (await sight(stage, server_id=9999, known_digest="seen before")).presence is Presence.ABSENT
+
+
+async def test_a_node_that_was_there_and_is_gone_is_told_and_one_not_yet_there_is_not(stage: Stage) -> None:
+    await stage.world.ready_node(1)
+    seen = await sight(stage)
+    waiting = asyncio.create_task(sight(stage, known_digest=seen.digest))
+    absent = asyncio.create_task(sight(stage, machine="pool-2", server_id=1002))
+    await stage.world.nodes.gone(1001)
+    await stage.world.core.delete_node("pool-1")
+    gone = await waiting
+    assert (gone.presence, gone.digest) == (Presence.ABSENT, "")
+    assert not absent.done()
+    await stage.world.core.create_node({"metadata": {"name": "pool-2"}})
+    assert (await absent).presence is Presence.PRESENT
 
 
 async def test_a_node_without_a_hetzner_provider_id_is_known_by_name(stage: Stage) -> None:
