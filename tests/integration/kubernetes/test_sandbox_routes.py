@@ -1,0 +1,56 @@
+"""The sandbox's own routes: the version, the request log, spoilt answers, ended watches."""
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+import pytest_asyncio
+from kubernetes.aio import client
+from kubernetes_world import World
+
+
+@pytest_asyncio.fixture
+async def admin(world: World) -> AsyncIterator[aiohttp.ClientSession]:
+    base = f"{world.url}/_sandbox/kubernetes/"
+    async with aiohttp.ClientSession(base, connector=aiohttp.TCPConnector(ssl=False)) as session:
+        yield session
+
+
+async def test_the_version_is_read_and_raised(world: World, admin: aiohttp.ClientSession) -> None:
+    async with admin.put("version", json={"version": "v1.35.1+k3s1"}) as answer:
+        assert await answer.json() == {"version": "v1.35.1+k3s1"}
+    assert (await client.VersionApi(world.api).get_code()).git_version == "v1.35.1+k3s1"
+    async with admin.put("version", json={"version": "newest"}) as answer:
+        assert answer.status == 400
+
+
+async def test_requests_are_counted(world: World, admin: aiohttp.ClientSession) -> None:
+    await world.core.list_node()
+    async with admin.get("requests") as answer:
+        seen = await answer.json()
+    assert seen["counts"]["GET nodes 200"] == 1
+    assert seen["last"][-1]["user"] == "kubernetes-admin"
+
+
+async def test_answers_are_spoilt_as_often_as_asked(world: World, admin: aiohttp.ClientSession) -> None:
+    for code in (429, 503):
+        async with admin.post("api-faults", json={"path": "/api/v1/nodes", "code": code}) as answer:
+            assert answer.status == 201
+    for code in (429, 503):
+        with pytest.raises(client.ApiException) as caught:
+            await world.core.list_node()
+        assert caught.value.status == code
+        assert ("Retry-After" in caught.value.headers) is (code == 429)
+    assert (await world.core.list_node()).items == []
+
+
+async def test_an_answer_can_be_lost_after_the_write(world: World, admin: aiohttp.ClientSession) -> None:
+    await admin.post("api-faults", json={"method": "POST", "code": 504, "after_commit": True})
+    with pytest.raises(client.ApiException):
+        await world.core.create_node({"metadata": {"name": "n"}})
+    assert [node.metadata.name for node in (await world.core.list_node()).items] == ["n"]
+
+
+async def test_a_clock_that_runs_by_itself_is_not_moved(admin: aiohttp.ClientSession) -> None:
+    async with admin.put("clock", json={"advance": 60}) as answer:
+        assert answer.status == 409
