@@ -24,6 +24,8 @@ _RETRY = RetryPolicy(
     initial_interval=timedelta(seconds=1), backoff_coefficient=2.0, maximum_interval=timedelta(seconds=30)
 )
 
+ANSWER_PATIENCE = timedelta(seconds=60)  # for calls whose answer a person waits for
+
 
 def start(
     call: Call[In, Out], argument: In, *, summary: str, patience: timedelta | None = None

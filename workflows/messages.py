@@ -37,6 +37,7 @@ class OrganizationStart(BaseModel):
     organization: str
     enabled: bool = True
     carried: dict[str, Any] | None = None  # the workflow's own state, when it continues as new
+    history_limit: int | None = None  # for tests: continue as new after so many events, pools and clusters too
 
 
 class SetSurface(BaseModel):

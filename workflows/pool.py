@@ -7,6 +7,7 @@ what changed in the world; updates and signals change what is asked for.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from datetime import timedelta
 from typing import Any
 
@@ -42,7 +43,7 @@ from workflows.pool_state import PoolState
 from workflows.pool_story import Story
 from workflows.pool_watch import PoolWatch
 
-LOOK_AGAIN = timedelta(minutes=10)  # an idle pool wakes this often to look for children that ended silently
+LOOK_AGAIN = timedelta(minutes=10)  # how often children that may have ended silently are looked for
 AUDIT_PAUSE = timedelta(seconds=10)
 
 
@@ -64,42 +65,43 @@ class PoolWorkflow(Entity):
     @workflow.run
     async def run(self, state: PoolState) -> str:
         """Plan, act and wait until the pool is deleted and nothing of it is left."""
-        watch = asyncio.create_task(self._watch.run())
+        beside = [asyncio.create_task(self._watch.run()), asyncio.create_task(self._upkeep())]
         while not self._gone:
             self._dirty = False
             wake = await self._step()
             self._story.tell()
             await self._rest(wake)
             if self._should_continue() and not self._background:
-                await self._continue(watch)
-        watch.cancel()
+                break
+        for task in beside:
+            task.cancel()
         await workflow.wait_condition(workflow.all_handlers_finished)
+        if not self._gone:
+            workflow.continue_as_new(self.state)
         return f"deleted: nothing of pool {self.state.spec.cluster}/{self.state.spec.name} is left"
 
     def _wake(self) -> None:
         self._dirty = True
 
-    async def _rest(self, wake: timedelta) -> None:
+    async def _rest(self, wake: timedelta | None) -> None:
         """Wait until something happened, or until `wake` is over."""
-        if self._gone:
-            return
-        try:
+        with contextlib.suppress(asyncio.TimeoutError):
             await workflow.wait_condition(
-                lambda: self._dirty or self._gone, timeout=wake, timeout_summary="look for children without a report"
+                lambda: self._dirty or self._gone, timeout=wake, timeout_summary="until creates may be tried again"
             )
-        except TimeoutError:
-            await self._children.find_lost()
-            await self._tell_usage()
 
-    async def _continue(self, watch: asyncio.Task[None]) -> None:
-        watch.cancel()
-        await workflow.wait_condition(workflow.all_handlers_finished)
-        workflow.continue_as_new(self.state)
+    async def _upkeep(self) -> None:
+        """While operations run, look now and then for those that ended without a report."""
+        while True:
+            await workflow.wait_condition(lambda: bool(self.state.operations))
+            await workflow.sleep(LOOK_AGAIN, summary="look for children without a report")
+            await self._children.find_lost()
+            self._wake()
 
     # --- acting -------------------------------------------------------------------------------------------
 
-    async def _step(self) -> timedelta:
-        """Start what the plan says may start. Returns how long nothing has to be done unprompted."""
+    async def _step(self) -> timedelta | None:
+        """Start what the plan says may start. Returns after how long there is something to do unprompted."""
         state, now = self.state, workflow.now()
         await self._children.hold(state.freeze is not None)
         if state.credential_refused and not state.refusal_told:
@@ -117,7 +119,8 @@ class PoolWorkflow(Entity):
         if syncs and not self._background:
             self._start(self._sync(syncs))
         state.judge(now)
-        return min(LOOK_AGAIN, ahead.wake_at - now) if ahead.wake_at else LOOK_AGAIN
+        await self._tell_usage()
+        return max(ahead.wake_at - now, timedelta(0)) if ahead.wake_at else None
 
     def _start(self, work: Any) -> None:
         if self._background:
@@ -186,7 +189,10 @@ class PoolWorkflow(Entity):
         self._gone = True
 
     async def _tell_usage(self) -> None:
-        await self._tell("usage_line", self.state.line(workflow.now()))
+        """Tell the organization what counts from now on, whenever that changed."""
+        if self.state.told_open != sorted(self.state.meter.open):
+            self.state.told_open = sorted(self.state.meter.open)
+            await self._tell("usage_line", self.state.line(workflow.now()))
 
     async def _tell(self, signal: str, message: BaseModel) -> None:
         """Signal the organization. One that is gone hears nothing; that is no failure of the pool."""

@@ -48,6 +48,7 @@ class PoolState(EntityState):
     created_at: datetime
     target: int
     meter: Meter
+    told_open: list[str] = []
     machines: dict[str, Machine] = {}
     next_serial: int = 0
     server_ids: list[int] = []

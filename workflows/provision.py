@@ -164,7 +164,6 @@ class ProvisionMachine(Operation):
 
     async def _own(self, seen: calls.NodeSeen) -> None:
         """Write on the node which labels and taints are ours, so that removing one later is known to be ours to do."""
-        await self.gate()
         await run(
             calls.SYNC_NODES,
             calls.SyncNodes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from uuid import uuid4
 import pytest
 from temporalio.client import Client, WorkflowHandle
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
@@ -69,7 +71,15 @@ class Stage:
         return PoolSpec(organization=self.organization, cluster="prod", **(base | changes))
 
     async def ask(self, handle: WorkflowHandle[Any, Any], update: str, argument: Any, gives: Any, **more: Any) -> Any:
-        return await handle.execute_update(update, argument, result_type=gives, **more)
+        """Send an update as clients do: again under the same id while the workflow continues as new."""
+        update_id = more.pop("id", uuid4().hex)
+        while True:
+            try:
+                return await handle.execute_update(update, argument, result_type=gives, id=update_id, **more)
+            except RPCError as error:
+                if error.status not in (RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.RESOURCE_EXHAUSTED):
+                    raise
+                await asyncio.sleep(0.1)
 
     async def create(self, **changes: Any) -> WorkflowHandle[Any, Any]:
         result = await self.ask(self.org, "create_pool", self.spec(**changes), CreateResult)

@@ -1,0 +1,82 @@
+"""Records the histories that the replay test holds the workflows to.
+
+`python -m tests.workflows.record_histories` writes them.
+
+Run it when workflow code has changed in a new way; keep the old files for as long as workflows that were started
+by older code may still run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+from temporalio.client import Client, WorkflowHistory
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+
+from core.calls import Hold
+from core.cloud_errors import CloudClass
+from core.spec import PoolPatch
+from tests.workflows.conftest import TEMPORAL, Stage, stage
+from tests.workflows.test_pool import ready, reasons, until
+from worker.attributes import register_search_attributes
+from workflows.messages import ChangeResult, Done, PauseRequest, ScaleRequest
+
+FOLDER = Path(__file__).parents[1] / "histories"
+
+
+async def live(on: Stage) -> None:
+    """A pool that comes up, meets a full project, is changed, paused, held by a budget, and deleted."""
+    on.world.fail("create_server", CloudClass.UNKNOWN)
+    pool = await on.create(min=1, max=4, initial=2)
+    await until(pool, ready(2))
+    await on.ask(pool, "update", PoolPatch(labels={"a": "b"}), ChangeResult)
+    await on.ask(pool, "pause", PauseRequest(), ChangeResult)
+    await pool.signal("scale", {"size": 3})
+    await pool.signal("scale", {"size": "many"})
+    await pool.signal("pause", {"paused": False})
+    await until(pool, ready(3))
+    on.world.fail("create_server", CloudClass.QUOTA)
+    await on.ask(pool, "scale", ScaleRequest(size=4), ChangeResult)
+    await until(pool, lambda seen: seen.backoff is not None)
+    on.world.holds = [Hold(pod="default/db", budget="db", message="needs 1")]
+    await on.ask(pool, "scale", ScaleRequest(size=2), ChangeResult)
+    await until(pool, lambda seen: "DrainWaiting" in reasons(seen))
+    on.world.holds = []
+    await until(pool, ready(2))
+    await on.ask(pool, "delete", Done(), ChangeResult)
+    await pool.result()
+
+
+async def record(client: Client, name: str, history_limit: int | None) -> None:
+    """Live a life and write every history that it leaves, run by run."""
+    async with stage(client, history_limit=history_limit) as on:
+        await live(on)
+        counts: Counter[str] = Counter()
+        executions = [each async for each in client.list_workflows(f'LbrOrganization = "{on.organization}"')]
+        for execution in [*executions, await on.org.describe()]:
+            kind = execution.workflow_type
+            counts[kind] += 1
+            handle = client.get_workflow_handle(execution.id, run_id=execution.run_id)
+            write(FOLDER / f"{name}-{kind}-{counts[kind]}.json", await handle.fetch_history())
+
+
+def write(path: Path, history: WorkflowHistory) -> None:
+    """Write one run's history."""
+    path.write_text(history.to_json())
+
+
+async def main() -> None:
+    """Record both kinds of life."""
+    async with await WorkflowEnvironment.start_local(
+        data_converter=pydantic_data_converter, dev_server_existing_path=str(TEMPORAL)
+    ) as environment:
+        await register_search_attributes(environment.client)
+        await record(environment.client, "v1-whole", None)
+        await record(environment.client, "v1-runs", 60)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
