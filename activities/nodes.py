@@ -17,7 +17,7 @@ from core import calls
 from core.calls import Health
 from core.drain import PodKind
 from core.machine import Presence
-from core.node_keys import CORDONED_BY
+from core.node_keys import CORDONED_BY, NO_LOAD_BALANCER
 from core.node_sync import NodeChange, change_for
 
 LOOK_S = 60.0  # the longest time between two looks at the cache
@@ -47,16 +47,13 @@ class NodeActivities:
 
     @activity.defn(name=calls.CORDON_NODE.name)
     async def cordon_node(self, call: calls.CordonNode) -> calls.Cordoned:
-        """Cordon the node and say on it that we did; somebody else's cordon is left as theirs."""
+        """Cordon the node, out of load balancers too, and say on it that we did; another's cordon stays theirs."""
         try:
             api = await self._apis.get(call.cluster)
             node = await _read(api, call.machine)
             if node is None or not _same(node, call.machine, call.server_id, call.node_uid):
                 return calls.Cordoned(presence=Presence.ABSENT)
-            if not node.unschedulable:
-                annotations = {CORDONED_BY: call.operation_id}
-                body = {"spec": {"unschedulable": True}, "metadata": {"annotations": annotations}}
-                await api.patch(_path(node.name), body)
+            await api.patch(_path(node.name), _cordon(node, call.operation_id))
         except ClusterError as error:
             raise as_temporal(error) from error
         return calls.Cordoned(presence=Presence.PRESENT, node_uid=node.uid)
@@ -67,9 +64,9 @@ class NodeActivities:
         try:
             api = await self._apis.get(call.cluster)
             node = await _read(api, call.machine)
-            removed = False
-            if node is not None and _same(node, call.machine, call.server_id, call.node_uid):
-                removed = await api.delete(_path(node.name), uid=node.uid)
+            if node is not None and not _same(node, call.machine, call.server_id, call.node_uid):
+                return calls.Reaped(removed=False)
+            removed = node is not None and await api.delete(_path(node.name), uid=node.uid)
             for suffix in _PASSWORDS:
                 await api.delete(f"/api/v1/namespaces/kube-system/secrets/{call.machine}.{suffix}")
         except ClusterError as error:
@@ -115,6 +112,14 @@ def _seen(cache: NodeCache, call: calls.AwaitNode) -> calls.NodeSeen:
     if cache.health is not Health.VALID:
         return calls.NodeSeen(presence=Presence.UNKNOWN, digest=call.known_digest)
     return calls.NodeSeen(presence=Presence.ABSENT, digest="")
+
+
+def _cordon(node: NodeFacts, operation_id: str) -> dict[str, Any]:
+    """The patch that cordons. The UID in it makes the API server refuse a node made anew meanwhile."""
+    metadata: dict[str, Any] = {"uid": node.uid, "labels": {NO_LOAD_BALANCER: "true"}}
+    if node.unschedulable:
+        return {"metadata": metadata}
+    return {"metadata": {**metadata, "annotations": {CORDONED_BY: operation_id}}, "spec": {"unschedulable": True}}
 
 
 async def _sync_one(api: ClusterApi, machine: str, uid: str, call: calls.SyncNodes) -> str | None:

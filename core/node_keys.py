@@ -10,6 +10,9 @@ MACHINE = f"{OWN_PREFIX}/machine"
 OWNED_LABELS = f"{OWN_PREFIX}/owned-labels"
 OWNED_TAINTS = f"{OWN_PREFIX}/owned-taints"
 CORDONED_BY = f"{OWN_PREFIX}/cordoned-by"
+OPERATION_ID = f"{OWN_PREFIX}/operation-id"
+# Load balancers of cloud controllers leave such a node out, so that traffic ends before its pods do.
+NO_LOAD_BALANCER = "node.kubernetes.io/exclude-from-external-load-balancers"
 
 
 def node_labels(pool: str, pool_id: str, machine: str, labels: dict[str, str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from activities.nodes import NodeActivities
 from core import calls
 from core.labels import Effect, Taint
 from core.machine import Presence
-from core.node_keys import CORDONED_BY, OWNED_LABELS, OWNED_TAINTS
+from core.node_keys import CORDONED_BY, NO_LOAD_BALANCER, OWNED_LABELS, OWNED_TAINTS
 from tests.integration.activities_kubernetes.kube_stage import CLUSTER, Stage
 from tests.integration.kubernetes.kubernetes_world import eventually
 
@@ -141,6 +141,7 @@ async def test_a_cordon_is_marked_as_ours_and_a_person_s_is_left_as_theirs(stage
     assert first.spec.unschedulable
     assert first.metadata.annotations[CORDONED_BY] == "retire-1"
     assert CORDONED_BY not in (second.metadata.annotations or {})
+    assert all(node.metadata.labels[NO_LOAD_BALANCER] == "true" for node in (first, second))
 
 
 @pytest.mark.parametrize("given", [{"machine": "nobody"}, {"server_id": 5}, {"node_uid": "another-uid"}])
@@ -172,7 +173,9 @@ async def test_reaping_takes_the_node_and_its_password_and_twice_is_fine(stage: 
 async def test_another_machine_s_node_of_that_name_is_not_reaped(stage: Stage) -> None:
     await stage.world.ready_node(1)
     assert not await reap(stage, node_uid="another-uid")
+    await stage.world.core.create_namespaced_secret("kube-system", {"metadata": {"name": "pool-1.node-password.k3s"}})
     assert not await reap(stage, server_id=5)
+    assert await stage.world.core.read_namespaced_secret("pool-1.node-password.k3s", "kube-system")
     assert (await stage.world.core.read_node("pool-1")).metadata.name == "pool-1"
 
 
