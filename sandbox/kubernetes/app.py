@@ -45,7 +45,7 @@ class ApiServer:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self._reader = Reader(cluster.store, cluster.hub, cluster.clock.now)
-        self._subresources = Subresources(cluster.registry)
+        self._subresources = Subresources(cluster.registry, cluster.accounts)
         self._writer = Writer(cluster.registry, self._subresources)
 
     async def answer(self, request: Request) -> Response:

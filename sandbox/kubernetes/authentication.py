@@ -11,6 +11,7 @@ from sandbox.kubernetes.certificates import Authority
 from sandbox.kubernetes.errors import unauthorized
 from sandbox.kubernetes.identity import ANONYMOUS, BOOTSTRAPPERS, User
 from sandbox.kubernetes.objects import Obj, is_deleting, parse_time
+from sandbox.kubernetes.service_accounts import TokenIssuer
 from sandbox.kubernetes.store import Store
 
 TOKEN_TYPE = "bootstrap.kubernetes.io/token"
@@ -20,9 +21,10 @@ _BOOTSTRAP = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
 class Authenticator:
     """Tells the user of a request from its Authorization header."""
 
-    def __init__(self, store: Store, authority: Authority, admins: Mapping[str, User]) -> None:
+    def __init__(self, store: Store, authority: Authority, accounts: TokenIssuer, admins: Mapping[str, User]) -> None:
         self._store = store
         self._authority = authority
+        self._accounts = accounts
         self._admins = admins
 
     def user(self, header: str | None, now: datetime) -> User:
@@ -33,7 +35,10 @@ class Authenticator:
         if scheme.lower() != "bearer":
             raise unauthorized()
         found = (
-            self._admins.get(token) or bootstrap_user(self._store, token, now) or self._authority.user_of(token, now)
+            self._admins.get(token)
+            or bootstrap_user(self._store, token, now)
+            or self._accounts.user(self._store, token, now)
+            or self._authority.user_of(token, now)
         )
         if found is None:
             raise unauthorized()

@@ -18,6 +18,7 @@ from sandbox.kubernetes.kinds import EVENTS, LEASES
 from sandbox.kubernetes.objects import Obj
 from sandbox.kubernetes.registry import Registry
 from sandbox.kubernetes.seed import seed
+from sandbox.kubernetes.service_accounts import TokenIssuer
 from sandbox.kubernetes.store import Change, Store
 from sandbox.kubernetes.timing import SANDBOX, Timing
 from sandbox.kubernetes.version import check_version
@@ -60,9 +61,10 @@ class Cluster:
         self._changed = asyncio.Event()
         self._version = check_version(version)
         self._load()
+        self.accounts = TokenIssuer(self.authority.dump().encode())
         admins: dict[str, User] = {self.admin_token: ADMIN}
-        self.authenticator = Authenticator(self.store, self.authority, admins)
-        self.controllers = Controllers(self.registry, self.authority, clock, timing)
+        self.authenticator = Authenticator(self.store, self.authority, self.accounts, admins)
+        self.controllers = Controllers(self.registry, self.authority, self.accounts, clock=clock, timing=timing)
         self.store.listen(self._note)
 
     @property

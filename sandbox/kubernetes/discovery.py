@@ -64,6 +64,9 @@ def _subresource(kind: Kind, name: str) -> Obj:
         return entry | {
             "group": "autoscaling", "version": "v1", "kind": "Scale", "verbs": ["get", "patch", "update"],
         }  # fmt: skip
+    if name == "token":
+        token = {"group": "authentication.k8s.io", "version": "v1", "kind": "TokenRequest"}
+        return entry | token | {"verbs": ["create"]}
     if kind is PODS and name == "eviction":
         return entry | {"group": "policy", "version": "v1", "kind": "Eviction", "verbs": ["create"]}
     if kind is PODS and name == "binding":

@@ -12,6 +12,8 @@ from sandbox.kubernetes.objects import Obj
 from sandbox.kubernetes.strategy import Creation, Strategy
 from sandbox.kubernetes.validation import required, wrong
 
+_ACCOUNT = "kubernetes.io/service-account.name"
+
 
 def _default_secret(secret: Obj) -> None:
     secret.setdefault("type", "Opaque")
@@ -34,6 +36,9 @@ def _is_base64(value: Any) -> bool:
 
 
 def _validate_secret(new: Obj, old: Obj | None) -> Iterator[Cause]:
+    annotations = new["metadata"].get("annotations") or {}
+    if new["type"] == "kubernetes.io/service-account-token" and not annotations.get(_ACCOUNT):
+        yield required(f"metadata.annotations[{_ACCOUNT}]")
     if old is not None and new["type"] != old["type"]:
         yield wrong("type", new["type"], "field is immutable")
     if old is not None and old.get("immutable") and new.get("data") != old.get("data"):

@@ -10,11 +10,12 @@ from starlette.responses import Response
 from sandbox.kubernetes.errors import ApiError, unknown_path
 from sandbox.kubernetes.eviction import evict
 from sandbox.kubernetes.identity import User
-from sandbox.kubernetes.kinds import PODS, Kind
+from sandbox.kubernetes.kinds import PODS, SERVICE_ACCOUNTS, Kind
 from sandbox.kubernetes.objects import Obj, set_condition
 from sandbox.kubernetes.paths import Target
 from sandbox.kubernetes.reading import json_response
 from sandbox.kubernetes.registry import INTERNAL, Registry
+from sandbox.kubernetes.service_accounts import TokenIssuer
 
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
@@ -24,6 +25,7 @@ class Subresources:
     """Answers requests to subresources. Raises ApiError 404 for those we do not serve."""
 
     registry: Registry
+    accounts: TokenIssuer
 
     def get(self, target: Target) -> Response:
         """Read a scale."""
@@ -32,7 +34,11 @@ class Subresources:
         return _scale_response(obj)
 
     def post(self, target: Target, body: Obj, query: QueryParams, user: User) -> Response:
-        """Evict a pod or bind it to a node."""
+        """Evict a pod, bind it to a node, or issue a service account's token."""
+        if target.kind is SERVICE_ACCOUNTS and target.subresource == "token":
+            account = self.registry.get(target.kind, target.namespace, target.name).obj
+            issued = self.accounts.request(account, body, self.registry.now())
+            return json_response(msgspec.json.encode(issued), 201)
         if target.kind is PODS and target.subresource == "eviction":
             options = body.get("deleteOptions") or {}
             if query.get("dryRun"):
@@ -107,4 +113,5 @@ def _scale_response(obj: Obj) -> Response:
 def subresources_of(kind: Kind) -> tuple[str, ...]:
     """The names that discovery lists for a kind."""
     names = [name for name, there in (("status", kind.status), ("scale", kind.scale)) if there]
-    return (*names, "binding", "eviction") if kind is PODS else tuple(names)
+    own = {PODS: ("binding", "eviction"), SERVICE_ACCOUNTS: ("token",)}
+    return (*names, *own.get(kind, ()))

@@ -31,10 +31,13 @@ from sandbox.kubernetes.kinds import (
     NODES,
     PODS,
     REPLICA_SETS,
+    SECRETS,
+    SERVICE_ACCOUNTS,
     SIGNING_REQUESTS,
     Kind,
 )
 from sandbox.kubernetes.registry import Registry
+from sandbox.kubernetes.service_accounts import TokenIssuer, fill_token_secrets
 from sandbox.kubernetes.store import Change
 from sandbox.kubernetes.timing import Timing
 
@@ -54,9 +57,11 @@ class Step(NamedTuple):
 class Controllers:
     """All control loops of a cluster. `start` needs a running event loop."""
 
-    def __init__(self, registry: Registry, authority: Authority, clock: Clock, timing: Timing) -> None:
+    def __init__(
+        self, registry: Registry, authority: Authority, accounts: TokenIssuer, *, clock: Clock, timing: Timing
+    ) -> None:
         self._clock = clock
-        self._steps = _steps(registry, authority, timing)
+        self._steps = _steps(registry, authority, accounts, timing)
         self._due = [clock.now()] * len(self._steps)
         self._touched: set[Kind] = set()
         self._wake = asyncio.Event()
@@ -111,7 +116,7 @@ class Controllers:
                 self._wake.set()
 
 
-def _steps(registry: Registry, authority: Authority, timing: Timing) -> list[Step]:
+def _steps(registry: Registry, authority: Authority, accounts: TokenIssuer, timing: Timing) -> list[Step]:
     """The controllers, in an order in which one round of all gets as far as it can."""
     lifecycle, scheduler = NodeLifecycle(registry, timing), Scheduler(registry)
     evictor, pod_garbage = TaintEviction(registry), PodGarbage(registry, timing)
@@ -122,6 +127,7 @@ def _steps(registry: Registry, authority: Authority, timing: Timing) -> list[Ste
 
     return [
         Step(lambda now: approve_and_sign(registry, authority, now), on(SIGNING_REQUESTS), sweep),
+        Step(lambda _: fill_token_secrets(registry, accounts, authority.pem), on(SECRETS, SERVICE_ACCOUNTS), sweep),
         Step(lambda now: clean_tokens(registry, now), on(), timing.token_cleaner_period),
         Step(lifecycle.step, on(NODES), timing.node_monitor_period),
         Step(evictor.step, on(NODES), sweep),

@@ -38,6 +38,7 @@ ROOTS = (
     "rbac.v1.ClusterRoleBinding",
     "authorization.v1.SelfSubjectAccessReview",
     "authentication.v1.SelfSubjectReview",
+    "authentication.v1.TokenRequest",
     "certificates.v1.CertificateSigningRequest",
     "meta.v1.DeleteOptions",
 )

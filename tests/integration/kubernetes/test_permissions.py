@@ -1,5 +1,6 @@
 """Who may do what: admin, bootstrap tokens with an end, kubelets within NodeRestriction, RBAC."""
 
+import base64
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -131,3 +132,31 @@ async def test_roles_and_bindings_grant_what_they_say(world: World, as_token: As
     core = as_token(await world.bootstrap_token())
     assert (await core.list_node()).items == []
     assert (await code_of(core.delete_node("x")))[0] == 403
+
+
+async def test_a_service_account_token_names_its_account_and_ends_with_it(world: World, as_token: As) -> None:
+    await world.core.create_namespaced_service_account("default", {"metadata": {"name": "robot"}})
+    token = (await world.run("create", "token", "robot", "--duration=10m")).strip()
+    code, message = await code_of(as_token(token).list_node())
+    assert code == 403
+    assert 'User "system:serviceaccount:default:robot" cannot list resource "nodes"' in message
+    forged = token[:-4] + "AAAA"
+    assert (await code_of(as_token(forged).list_node()))[0] == 401
+    await world.core.delete_namespaced_service_account("robot", "default")
+    assert (await code_of(as_token(token).list_node()))[0] == 401
+
+
+async def test_a_token_secret_is_filled_and_valid_while_it_exists(world: World, as_token: As) -> None:
+    account = {"kubernetes.io/service-account.name": "default"}
+    metadata = {"name": "t", "annotations": account}
+    body = {"metadata": metadata, "type": "kubernetes.io/service-account-token"}
+    await world.core.create_namespaced_secret("default", body)
+
+    async def filled() -> str:
+        data = (await world.core.read_namespaced_secret("t", "default")).data or {}
+        return base64.b64decode(data.get("token", "")).decode()
+
+    core = as_token(await eventually(filled))
+    assert (await code_of(core.list_node()))[0] == 403
+    await world.core.delete_namespaced_secret("t", "default")
+    assert (await code_of(core.list_node()))[0] == 401
