@@ -1,12 +1,17 @@
-"""The scripts that run once at a machine's first boot. Braces doubled, because they are filled in by `format`."""
+"""The scripts that run once at a machine's first boot: assignments of what is particular, and a body that is not."""
 
 from __future__ import annotations
 
-_PRELUDE = """#!/bin/sh
+import shlex
+from collections.abc import Mapping
+
+_HEAD = """#!/bin/sh
 # Runs once, at first boot: waits for the clock, learns the server's id, joins the cluster.
 set -eu
+"""
 
-wait_for_time() {{
+_PRELUDE = """
+wait_for_time() {
   # A skewed clock makes every certificate look not yet valid; one minute is enough where NTP is reachable.
   i=0
   while [ "$i" -lt 60 ]; do
@@ -15,83 +20,95 @@ wait_for_time() {{
     sleep 1
   done
   echo "the clock is not synchronized after 60 s; joining anyway" >&2
-}}
+}
 
-again() {{
-  # Runs its arguments until they succeed, at most 10 times, each time waiting longer.
+again() {
+  # Runs its arguments until they succeed, for ten minutes: a machine that has not joined by then is replaced.
   n=1
   until "$@"; do
-    [ "$n" -ge 10 ] && return 1
-    sleep $((n * 3))
+    [ "$n" -ge 60 ] && return 1
     n=$((n + 1))
+    sleep 10
   done
-}}
+}
 
-metadata() {{
-  curl -fsS --max-time 10 "http://169.254.169.254/hetzner/v1/metadata/$1"
-}}
+instance_id() {
+  curl -fsS --max-time 10 http://169.254.169.254/hetzner/v1/metadata/instance-id >/run/managed-pool-instance-id
+}
 
 wait_for_time
-again metadata instance-id >/run/managed-pool-instance-id
+again instance_id
 INSTANCE_ID=$(cat /run/managed-pool-instance-id)
 """
 
-AGENT_SCRIPT = (
-    _PRELUDE
-    + """
-mkdir -p {folder}/config.yaml.d
-printf '{{"kubelet-arg+": ["provider-id=hcloud://%s"]}}\\n' "$INSTANCE_ID" >{folder}/config.yaml.d/provider-id.yaml
+_AGENT = """
+settings=/etc/rancher/$BINARY/config.yaml.d
+mkdir -p "$settings"
+printf '{"kubelet-arg+": ["provider-id=hcloud://%s"]}\\n' "$INSTANCE_ID" >"$settings/provider-id.yaml"
 
-# The cluster's own version and no other; an image that brings another one must not join with it.
-export {prefix}_VERSION={version}
-export {kind}
-if command -v {binary} >/dev/null 2>&1; then
-  if ! {binary} --version | grep -qF '{version}'; then
-    echo "the image's {binary} is not {version}" >&2
-    exit 1
-  fi
-  export {prefix}_SKIP_DOWNLOAD=true
+if ! systemctl cat "$UNIT" >/dev/null 2>&1; then
+  installer=/run/managed-pool-install.sh
+  again curl -fsSL --max-time 60 "https://get.$BINARY.io" -o "$installer"
+  again sh "$installer"
 fi
-fetch() {{ curl -fsSL --max-time 60 {installer} -o /run/managed-pool-install.sh; }}
-again fetch
-again sh /run/managed-pool-install.sh
-systemctl enable --now {unit}
+# The cluster's own version and no other: an image may bring one.
+if ! "$BINARY" --version | grep -qwF "$VERSION"; then
+  echo "the installed $BINARY is not $VERSION; it does not join" >&2
+  exit 1
+fi
+systemctl enable --now --no-block "$UNIT"
 """
-)
 
-KUBEADM_SCRIPT = (
-    _PRELUDE
-    + """
-KUBELET_VERSION={version}
-sed -i "s/INSTANCE_ID/$INSTANCE_ID/" {config}
+_KUBEADM = """
+sed -i "s|hcloud://INSTANCE_ID|hcloud://$INSTANCE_ID|" "$CONFIG"
 
 printf 'overlay\\nbr_netfilter\\n' >/etc/modules-load.d/kubernetes.conf
-modprobe overlay
-modprobe br_netfilter
+modprobe -a overlay br_netfilter
 printf 'net.bridge.bridge-nf-call-iptables=1\\nnet.ipv4.ip_forward=1\\n' >/etc/sysctl.d/90-kubernetes.conf
 sysctl --system >/dev/null
 
-# The cluster's own version and no other; an image that brings another one must not join with it.
-if command -v kubelet >/dev/null 2>&1; then
-  if ! kubelet --version | grep -qF "$KUBELET_VERSION"; then
-    echo "the image's kubelet is not $KUBELET_VERSION" >&2
-    exit 1
-  fi
-else
+install_packages() {
   keyring=/etc/apt/keyrings/kubernetes.gpg
-  repository=https://pkgs.k8s.io/core:/stable:/{minor}/deb/
+  repository=https://pkgs.k8s.io/core:/stable:/$MINOR/deb/
   mkdir -p /etc/apt/keyrings
-  key() {{ curl -fsSL --max-time 60 "$repository"Release.key | gpg --batch --yes --dearmor -o "$keyring"; }}
-  again key
+  again curl -fsSL --max-time 60 "${repository}Release.key" -o /run/managed-pool-repository.asc
+  gpg --batch --yes --dearmor -o "$keyring" /run/managed-pool-repository.asc
   echo "deb [signed-by=$keyring] $repository /" >/etc/apt/sources.list.d/kubernetes.list
   again apt-get update -q
-  again apt-get install -qy containerd 'kubelet={release}-*' 'kubeadm={release}-*'
+  again apt-get install -qy containerd "kubelet=$RELEASE-*" "kubeadm=$RELEASE-*"
   apt-mark hold kubelet kubeadm
   mkdir -p /etc/containerd
   containerd config default | sed 's/SystemdCgroup = false/SystemdCgroup = true/' >/etc/containerd/config.toml
   systemctl restart containerd
+}
+
+join() {
+  kubeadm join --config "$CONFIG" && return 0
+  kubeadm reset --force # what a failed join leaves behind would refuse the next one
+  return 1
+}
+
+command -v kubelet >/dev/null 2>&1 || install_packages
+# The cluster's own version and no other: an image may bring one.
+if ! kubelet --version | grep -qwF "$KUBELET_VERSION"; then
+  echo "the installed kubelet is not $KUBELET_VERSION; it does not join" >&2
+  exit 1
 fi
 systemctl enable kubelet
-again kubeadm join --config {config}
+again join
 """
-)
+
+
+def agent_script(settings: Mapping[str, str]) -> str:
+    """Installs and starts a k3s or RKE2 agent. `settings`: BINARY, UNIT, VERSION and what the installer reads."""
+    return _script(settings, _AGENT)
+
+
+def kubeadm_script(settings: Mapping[str, str]) -> str:
+    """Installs kubelet and joins by kubeadm. `settings`: CONFIG, RELEASE, MINOR and KUBELET_VERSION."""
+    return _script(settings, _KUBEADM)
+
+
+def _script(settings: Mapping[str, str], body: str) -> str:
+    exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in settings.items())
+    return _HEAD + exports + _PRELUDE + body

@@ -17,12 +17,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from core.calls import JoinMethod
-from core.join_scripts import AGENT_SCRIPT, KUBEADM_SCRIPT
+from core.errors import FieldRefused
+from core.join_scripts import agent_script, kubeadm_script
 from core.labels import Taint
 from core.version import Version
 
 KUBEADM_FILE = "/etc/kubernetes/managed-pool-join.yaml"
 SCRIPT_FILE = "/usr/local/sbin/managed-pool-join"
+_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Join:
 
 
 def render(join: Join) -> str:
-    """The user-data for `join`, a #cloud-config document."""
+    """The user-data for `join`, a #cloud-config document. Raises FieldRefused when it cannot be joined so."""
     files = _kubeadm_files(join) if join.method is JoinMethod.KUBEADM else _agent_files(join)
     document = {
         "hostname": join.machine,
@@ -67,24 +69,27 @@ def _agent_files(join: Join) -> list[dict[str, str]]:
         "node-label": [f"{key}={value}" for key, value in sorted(join.labels.items())],
         "node-taint": [str(taint) for taint in join.taints],
     }
-    prefix = "INSTALL_K3S" if join.method is JoinMethod.K3S else "INSTALL_RKE2"
-    script = AGENT_SCRIPT.format(
-        folder=folder,
-        prefix=prefix,
-        version=join.version,
-        installer=f"https://get.{join.method}.io",
-        kind=f"{prefix}_EXEC=agent" if join.method is JoinMethod.K3S else f"{prefix}_TYPE=agent",
-        unit="k3s-agent" if join.method is JoinMethod.K3S else "rke2-agent",
-        binary=join.method,
-    )
-    return [_file(f"{folder}/config.yaml", json.dumps(config, indent=1), "0600"), _file(SCRIPT_FILE, script, "0700")]
+    return [
+        _file(f"{folder}/config.yaml", json.dumps(config, indent=1), "0600"),
+        _file(SCRIPT_FILE, agent_script(_agent_settings(join)), "0700"),
+    ]
+
+
+def _agent_settings(join: Join) -> dict[str, str]:
+    version = str(join.version)
+    common = {"BINARY": join.method.value, "UNIT": f"{join.method}-agent", "VERSION": version}
+    if join.method is JoinMethod.RKE2:
+        return {**common, "INSTALL_RKE2_VERSION": version, "INSTALL_RKE2_TYPE": "agent"}
+    # The installer would start the agent before anybody has looked at what was installed.
+    started = {"INSTALL_K3S_EXEC": "agent", "INSTALL_K3S_SKIP_START": "true"}
+    return {**common, "INSTALL_K3S_VERSION": version, **started}
 
 
 def _agent_server(join: Join) -> str:
     """RKE2's agents register at port 9345 of the host that serves the API, unless another port was given."""
     parts = urlsplit(join.endpoint)
     if join.method is JoinMethod.RKE2 and parts.port == 6443:
-        return f"{parts.scheme}://{parts.hostname}:9345"
+        return f"{parts.scheme}://{_host(join.endpoint)}:9345"
     return join.endpoint
 
 
@@ -97,16 +102,11 @@ def _agent_token(join: Join) -> str:
 
 def _kubeadm_files(join: Join) -> list[dict[str, str]]:
     """kubeadm: a JoinConfiguration, and a script that completes it with the provider id."""
-    discovery: dict[str, Any] = {"apiServerEndpoint": _host_and_port(join.endpoint), "token": join.token}
-    if join.ca_pem is None:
-        discovery["unsafeSkipCAVerification"] = True
-    else:
-        discovery["caCertHashes"] = [f"sha256:{_public_key_hash(join.ca_pem)}"]
     labels = ",".join(f"{key}={value}" for key, value in sorted(join.labels.items()))
     config = {
         "apiVersion": "kubeadm.k8s.io/v1beta4",
         "kind": "JoinConfiguration",
-        "discovery": {"bootstrapToken": discovery},
+        "discovery": {"bootstrapToken": _discovery(join)},
         "nodeRegistration": {
             "name": join.machine,
             "taints": [taint.model_dump(mode="json", exclude_defaults=True) for taint in join.taints],
@@ -116,25 +116,44 @@ def _kubeadm_files(join: Join) -> list[dict[str, str]]:
             ],
         },
     }
-    script = KUBEADM_SCRIPT.format(
-        config=KUBEADM_FILE,
-        version=join.version,
-        release=join.version.release,
-        minor=f"v{join.version.major}.{join.version.minor}",
+    settings = {
+        "CONFIG": KUBEADM_FILE,
+        "KUBELET_VERSION": f"v{join.version.release}",
+        "RELEASE": join.version.release,
+        "MINOR": f"v{join.version.major}.{join.version.minor}",
+    }
+    return [
+        _file(KUBEADM_FILE, json.dumps(config, indent=1), "0600"),
+        _file(SCRIPT_FILE, kubeadm_script(settings), "0700"),
+    ]
+
+
+def _discovery(join: Join) -> dict[str, Any]:
+    """How kubeadm finds the API server and knows it for the right one. Plain HTTP has no authority to check."""
+    parts = urlsplit(join.endpoint)
+    known = {"apiServerEndpoint": f"{_host(join.endpoint)}:{parts.port or _PORTS[parts.scheme]}", "token": join.token}
+    if join.ca_pem is not None:
+        return {**known, "caCertHashes": _public_key_hashes(join.ca_pem)}
+    if parts.scheme == "http":
+        return {**known, "unsafeSkipCAVerification": True}
+    raise FieldRefused(
+        "--kubeconfig",
+        "it names no certificate authority, and kubeadm joins no cluster whose authority it cannot check",
+        hint="register the cluster again with a kubeconfig that has certificate-authority-data",
     )
-    return [_file(KUBEADM_FILE, json.dumps(config, indent=1), "0600"), _file(SCRIPT_FILE, script, "0700")]
 
 
-def _host_and_port(endpoint: str) -> str:
-    parts = urlsplit(endpoint)
-    return f"{parts.hostname}:{parts.port or (80 if parts.scheme == 'http' else 443)}"
+def _host(endpoint: str) -> str:
+    host = urlsplit(endpoint).hostname or ""
+    return f"[{host}]" if ":" in host else host
 
 
-def _public_key_hash(ca_pem: bytes) -> str:
+def _public_key_hashes(ca_pem: bytes) -> list[str]:
     """kubeadm pins an authority by the SHA-256 of its DER SubjectPublicKeyInfo, unlike k3s."""
-    public = x509.load_pem_x509_certificate(ca_pem).public_key()
-    return hashlib.sha256(public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()
+    keys = [certificate.public_key() for certificate in x509.load_pem_x509_certificates(ca_pem)]
+    ders = [key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) for key in keys]
+    return [f"sha256:{hashlib.sha256(der).hexdigest()}" for der in ders]
 
 
 def _file(path: str, content: str, permissions: str) -> dict[str, str]:
-    return {"path": path, "permissions": permissions, "content": content + "\n"}
+    return {"path": path, "permissions": permissions, "content": content.rstrip("\n") + "\n"}
