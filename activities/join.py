@@ -13,10 +13,13 @@ from temporalio import activity
 
 from activities.cluster_api import ClusterApi, ClusterApis
 from activities.cluster_errors import ClusterError, as_temporal
+from activities.failures import as_application_error
 from activities.vault import Vault
 from core import calls
 from core.calls import JoinMethod
-from core.node_keys import MACHINE, POOL_ID, node_labels
+from core.cloud_errors import CloudClass, CloudFailure
+from core.errors import PoolsError
+from core.node_keys import MACHINE, OPERATION_ID, POOL_ID, node_labels
 from core.userdata import Join, render
 from core.version import Version
 
@@ -46,36 +49,45 @@ class JoinActivities:
 
     @activity.defn(name=calls.REVOKE_TOKEN.name)
     async def revoke_token(self, call: calls.RevokeToken) -> calls.Nothing:
-        """Delete the machine's token; absent is success."""
+        """Delete the machine's token; absent, or somebody else's of the same id, is success."""
         try:
             api = await self._apis.get(call.cluster)
-            await api.delete(f"{_SECRETS}/{_name(call.operation_id)}")
+            secret = await _ours(api, call.operation_id)
+            if secret is not None:
+                await api.delete(_path(call.operation_id), uid=secret["metadata"]["uid"])
         except ClusterError as error:
             raise as_temporal(error) from error
         return calls.Nothing()
 
     async def user_data(self, call: calls.CreateServer) -> str:
-        """The machine's user-data. Raises ApplicationError while the cluster cannot be asked for the token."""
+        """The machine's user-data. Raises ApplicationError while there is no token, or when it can never join so."""
         try:
             api = await self._apis.get(call.cluster)
             access = await self._vault.access(call.cluster)
-            secret = await api.get(f"{_SECRETS}/{_name(call.owner.operation_id)}")
+            secret = await _ours(api, call.owner.operation_id)
         except ClusterError as error:
             raise as_temporal(error) from error
-        connection = access.connection
-        return render(
-            Join(
-                method=connection.join,
-                machine=call.machine,
-                endpoint=connection.api_endpoint,
-                ca_pem=api.ca_pem,
-                token_id=token_id(call.owner.operation_id),
-                token_secret=base64.b64decode(secret["data"]["token-secret"]).decode(),
-                version=Version.parse(connection.version),
-                labels=node_labels(call.pool, call.owner.pool_id, call.machine, call.labels),
-                taints=call.taints,
-            )
-        )
+        if secret is None:
+            raise as_temporal(ClusterError(404, "NotFound", f"machine {call.machine} has no bootstrap token any more"))
+        try:
+            return render(_join(call, access.connection, api.ca_pem, secret))
+        except (PoolsError, ValueError) as error:
+            failure = CloudFailure(cls=CloudClass.INVALID, code="cannot_join", message=str(error))
+            raise as_application_error(failure) from error
+
+
+def _join(call: calls.CreateServer, connection: calls.Connection, ca_pem: bytes | None, secret: dict[str, Any]) -> Join:
+    return Join(
+        method=connection.join,
+        machine=call.machine,
+        endpoint=connection.api_endpoint,
+        ca_pem=ca_pem,
+        token_id=token_id(call.owner.operation_id),
+        token_secret=base64.b64decode(secret["data"]["token-secret"]).decode(),
+        version=Version.parse(connection.version),
+        labels=node_labels(call.pool, call.owner.pool_id, call.machine, call.labels),
+        taints=call.taints,
+    )
 
 
 def token_id(operation_id: str) -> str:
@@ -88,6 +100,22 @@ def _name(operation_id: str) -> str:
     return f"bootstrap-token-{token_id(operation_id)}"
 
 
+def _path(operation_id: str) -> str:
+    return f"{_SECRETS}/{_name(operation_id)}"
+
+
+async def _ours(api: ClusterApi, operation_id: str) -> dict[str, Any] | None:
+    """The operation's Secret; None where there is none, or where another's token happens to have its id."""
+    try:
+        secret = await api.get(_path(operation_id))
+    except ClusterError as error:
+        if error.status == 404:
+            return None
+        raise
+    annotations = secret["metadata"].get("annotations") or {}
+    return secret if annotations.get(OPERATION_ID) == operation_id else None
+
+
 async def _have_secret(api: ClusterApi, call: calls.EnsureToken, method: JoinMethod, expires: datetime) -> None:
     expiration = expires.isoformat().replace("+00:00", "Z")
     try:
@@ -95,15 +123,10 @@ async def _have_secret(api: ClusterApi, call: calls.EnsureToken, method: JoinMet
     except ClusterError as error:
         if error.status != 409:
             raise
-        await _extend(api, call, expiration)
-
-
-async def _extend(api: ClusterApi, call: calls.EnsureToken, expiration: str) -> None:
-    path = f"{_SECRETS}/{_name(call.operation_id)}"
-    known = await api.get(path)
-    if (known["metadata"].get("labels") or {}).get(MACHINE) != call.machine:
-        raise ClusterError(409, "Conflict", f"{_name(call.operation_id)} belongs to somebody else")
-    await api.patch(path, {"stringData": {"expiration": expiration}})
+        if await _ours(api, call.operation_id) is None:
+            text = f"{_name(call.operation_id)} is somebody else's; another operation gets another token"
+            raise ClusterError(409, "Conflict", text) from error
+        await api.patch(_path(call.operation_id), {"stringData": {"expiration": expiration}})
 
 
 def _secret(call: calls.EnsureToken, method: JoinMethod, expiration: str) -> dict[str, Any]:
@@ -113,7 +136,11 @@ def _secret(call: calls.EnsureToken, method: JoinMethod, expiration: str) -> dic
         "apiVersion": "v1",
         "kind": "Secret",
         "type": "bootstrap.kubernetes.io/token",
-        "metadata": {"name": _name(call.operation_id), "labels": {POOL_ID: call.pool_id, MACHINE: call.machine}},
+        "metadata": {
+            "name": _name(call.operation_id),
+            "labels": {POOL_ID: call.pool_id, MACHINE: call.machine},
+            "annotations": {OPERATION_ID: call.operation_id},
+        },
         "stringData": {
             "description": f"joins machine {call.machine}",
             "token-id": token_id(call.operation_id),
