@@ -9,6 +9,9 @@ from temporalio.exceptions import ApplicationError
 from activities.failures import as_application_error
 from core.cloud_errors import CloudClass, CloudFailure
 
+_BROKEN = (400, 413, 415, 422)
+_UNUSABLE = ("BadKubeconfig", "BadManifest")
+
 
 class ClusterError(Exception):
     """An answer of 400 or more, or no answer at all (`status` None). `body` is the API's Status object.
@@ -38,9 +41,15 @@ class ClusterError(Exception):
 
 
 def failure_of(error: ClusterError) -> CloudFailure:
-    """The failure as workflows know it. All are retried: what a cluster refuses today, its owner may allow later."""
+    """The failure as workflows know it.
+
+    Retried, also when refused: what a cluster forbids today its owner may allow later. Only input that can never
+    be accepted is final.
+    """
+    broken = error.status in _BROKEN or error.reason in _UNUSABLE
     code = str(error.status or error.reason)
-    return CloudFailure(cls=CloudClass.CLUSTER, code=code, message=f"the cluster: {error.message}")
+    cls = CloudClass.INVALID if broken else CloudClass.CLUSTER
+    return CloudFailure(cls=cls, code=code, message=f"the cluster: {error.message}")
 
 
 def as_temporal(error: ClusterError) -> ApplicationError:

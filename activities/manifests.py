@@ -1,33 +1,64 @@
-"""Applies one object of a manifest, of whatever kind: its path is learned from the API server's discovery."""
+"""Applies a manifest, of whatever kinds: each object's path is learned from the API server's discovery."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import yaml
+
 from activities.cluster_api import ClusterApi
 from activities.cluster_errors import ClusterError
+
+_FIRST = ("Namespace", "CustomResourceDefinition")  # others of the same manifest live in them or are of their kinds
+
+
+def objects_of(manifest: str) -> list[dict[str, Any]]:
+    """The objects of a multi-document YAML, lists unpacked, in the order to apply them. Raises ClusterError."""
+    try:
+        documents = [document for document in yaml.safe_load_all(manifest) if document]
+    except yaml.YAMLError as error:
+        raise _bad(f"it is not YAML ({type(error).__name__})") from error
+    objects = [each for document in documents for each in _unpacked(document)]
+    if not objects:
+        raise _bad("it holds no object")
+    return sorted(objects, key=lambda each: each["kind"] not in _FIRST)
 
 
 async def apply(api: ClusterApi, document: dict[str, Any]) -> str:
     """Create the object, or merge it over the one that exists. Returns kind/name. Raises ClusterError."""
-    try:
-        kind, name = str(document["kind"]), str(document["metadata"]["name"])
-        collection = await _collection(api, str(document["apiVersion"]), kind, document["metadata"].get("namespace"))
-    except (KeyError, TypeError) as error:
-        raise ClusterError(None, "BadManifest", f"an object of the manifest lacks {error}") from error
+    collection = await _collection(api, document)
+    name = f"{document['kind']}/{document['metadata']['name']}"
     try:
         await api.post(collection, document)
     except ClusterError as error:
         if error.status != 409:
             raise
-        await api.patch(f"{collection}/{name}", document)
-    return f"{kind}/{name}"
+        await api.patch(f"{collection}/{document['metadata']['name']}", document)
+    return name
 
 
-async def _collection(api: ClusterApi, group_version: str, kind: str, namespace: str | None) -> str:
-    base = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
+def _unpacked(document: Any) -> list[dict[str, Any]]:
+    if not isinstance(document, dict):
+        raise _bad("a document of it is no object")
+    if str(document.get("kind", "")).endswith("List") and isinstance(document.get("items"), list):
+        return [each for item in document["items"] for each in _unpacked(item)]
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not (document.get("apiVersion") and document.get("kind") and name):
+        raise _bad("an object of it lacks apiVersion, kind or metadata.name")
+    return [document]
+
+
+async def _collection(api: ClusterApi, document: dict[str, Any]) -> str:
+    version, kind = document["apiVersion"], document["kind"]
+    base = f"/apis/{version}" if "/" in version else f"/api/{version}"
     for resource in (await api.get(base))["resources"]:
         if resource["kind"] == kind and "/" not in resource["name"]:
-            scope = f"/namespaces/{namespace or 'default'}" if resource["namespaced"] else ""
+            namespace = document["metadata"].get("namespace") or "default"
+            scope = f"/namespaces/{namespace}" if resource["namespaced"] else ""
             return f"{base}{scope}/{resource['name']}"
-    raise ClusterError(404, "NotFound", f"the cluster does not know {group_version} {kind}")
+    raise ClusterError(404, "NotFound", f"it does not know the kind {kind} of {version}")
+
+
+def _bad(why: str) -> ClusterError:
+    return ClusterError(None, "BadManifest", f"the manifest cannot be applied: {why}")

@@ -14,7 +14,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.cluster_api import ClusterApis
 from activities.node_cache import NodeCaches
 from activities.vault import ClusterAccess, Vault
-from core.calls import ClusterRef, Connection, JoinMethod
+from core.calls import ClusterRef, Connection, JoinMethod, ProjectRef
 from core.sealing import SealedSecret
 from tests.integration.kubernetes.kubernetes_world import World, running_world
 
@@ -29,6 +29,7 @@ class OpenVault:
     def __init__(self, kubeconfig: str, join: JoinMethod, endpoint: str, version: str) -> None:
         self.kubeconfig = kubeconfig
         self.version = 1
+        self.cloud_token = ""
         self._join, self._endpoint, self._cluster_version = join, endpoint, version
 
     async def access(self, cluster: ClusterRef) -> ClusterAccess:
@@ -40,6 +41,9 @@ class OpenVault:
             version=self._cluster_version,
         )
         return ClusterAccess(self.kubeconfig, connection)
+
+    async def token(self, project: ProjectRef) -> str:
+        return self.cloud_token
 
     def open_kubeconfig(self, cluster: ClusterRef, sealed: SealedSecret) -> str:
         return self.kubeconfig
