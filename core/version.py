@@ -29,7 +29,7 @@ class Version:
     @property
     def distribution(self) -> str:
         """`k3s`, `rke2`, or '' for an upstream build."""
-        return next((name for name in ("k3s", "rke2") if self.suffix.startswith(f"+{name}")), "")
+        return next((name for name in ("k3s", "rke2") if f"+{name}" in self.suffix), "")
 
     @property
     def release(self) -> str:
