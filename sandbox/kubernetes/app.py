@@ -84,6 +84,8 @@ class ApiServer:
     def _public(self, request: Request) -> Response | None:
         """What needs no permission: version, health, and the authority that k3s agents fetch."""
         path = request.url.path
+        if request.method != "GET":
+            return None
         if path in ("/version", "/version/"):
             return json_response(msgspec.json.encode(version_info(self.cluster.version)))
         if path in _HEALTH:

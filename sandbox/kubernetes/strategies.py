@@ -1,12 +1,10 @@
 """Which rules hold for which kind, with the short ones: secrets, namespaces, leases, requests."""
 
 import base64
-import binascii
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from sandbox.kubernetes import kinds, nodes, pods, workloads
-from sandbox.kubernetes.errors import Cause, bad_request
+from sandbox.kubernetes.errors import Cause
 from sandbox.kubernetes.kinds import Kind
 from sandbox.kubernetes.objects import Obj
 from sandbox.kubernetes.strategy import Creation, Strategy
@@ -20,19 +18,6 @@ def _default_secret(secret: Obj) -> None:
     for key, text in (secret.pop("stringData", None) or {}).items():
         data = secret.get("data") or {}
         secret["data"] = data | {key: base64.b64encode(text.encode()).decode()}
-    for key, value in (secret.get("data") or {}).items():
-        if not _is_base64(value):
-            raise bad_request(
-                f'Secret in version "v1" cannot be handled as a Secret: illegal base64 data in data.{key}'
-            )
-
-
-def _is_base64(value: Any) -> bool:
-    try:
-        base64.b64decode(value, validate=True)
-    except (binascii.Error, TypeError, ValueError):
-        return False
-    return True
 
 
 def _validate_secret(new: Obj, old: Obj | None) -> Iterator[Cause]:

@@ -9,6 +9,8 @@ from sandbox.kubernetes.selectors import requirements_of
 from sandbox.kubernetes.strategy import Creation, Strategy
 from sandbox.kubernetes.validation import refused, required, unsupported, wrong
 
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+
 
 def _default_workload(obj: Obj) -> None:
     template = obj.setdefault("spec", {}).setdefault("template", {})
@@ -86,11 +88,37 @@ def _validate(new: Obj, old: Obj | None) -> Iterator[Cause]:
         yield required("spec.selector")
     elif not all(term.holds(labels) for term in terms):
         yield wrong("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+    yield from selector_causes(selector)
     if old is not None and old["spec"].get("selector") != selector:
         yield wrong("spec.selector", selector, "field is immutable")
     replicas = spec.get("replicas", 0)
     if not isinstance(replicas, int) or replicas < 0:
         yield wrong("spec.replicas", replicas, "must be greater than or equal to 0")
+
+
+def selector_causes(selector: Obj | None) -> Iterator[Cause]:
+    """What is wrong with the expressions of a label selector."""
+    for index, term in enumerate((selector or {}).get("matchExpressions") or []):
+        field = f"spec.selector.matchExpressions[{index}]"
+        operator, values = term.get("operator"), term.get("values")
+        if operator not in _OPERATORS:
+            yield wrong(f"{field}.operator", operator, "not a valid selector operator")
+        elif bool(values) != (operator in ("In", "NotIn")):
+            yield refused(f"{field}.values", "given where `operator` takes none, or missing where it takes some")
+
+
+def _validate_deployment(new: Obj, old: Obj | None) -> Iterator[Cause]:
+    yield from _validate_serving(new, old)
+    for name, value in (new["spec"]["strategy"].get("rollingUpdate") or {}).items():
+        yield from _share_causes(f"spec.strategy.rollingUpdate.{name}", value)
+
+
+def _share_causes(field: str, value: int | str) -> Iterator[Cause]:
+    """What is wrong with a number of pods that may be a percentage."""
+    if isinstance(value, int) and value < 0:
+        yield wrong(field, value, "must be greater than or equal to 0")
+    if isinstance(value, str) and not (value.endswith("%") and value[:-1].isdigit()):
+        yield wrong(field, value, "a valid percent string must be a numeric string followed by an ending '%'")
 
 
 def _validate_serving(new: Obj, old: Obj | None) -> Iterator[Cause]:
@@ -116,14 +144,15 @@ def _validate_budget(new: Obj, old: Obj | None) -> Iterator[Cause]:
     if "minAvailable" in spec and "maxUnavailable" in spec:
         yield wrong("spec", spec, "minAvailable and maxUnavailable cannot be both set")
     for name in ("minAvailable", "maxUnavailable"):
-        value = spec.get(name, 0)
-        if isinstance(value, int) and value < 0:
-            yield wrong(f"spec.{name}", value, "must be greater than or equal to 0")
-        if isinstance(value, str) and not (value.endswith("%") and value[:-1].isdigit()):
-            yield wrong(f"spec.{name}", value, "a valid percent string must be a numeric string with '%'")
+        yield from _share_causes(f"spec.{name}", spec.get(name, 0))
+    yield from selector_causes(spec.get("selector"))
     policy = spec.get("unhealthyPodEvictionPolicy")
     if policy not in (None, "IfHealthyBudget", "AlwaysAllow"):
         yield refused("spec.unhealthyPodEvictionPolicy", f"unknown policy {policy}")
+
+
+def _default_budget(obj: Obj) -> None:
+    obj.setdefault("spec", {})
 
 
 def _create_budget(obj: Obj, creation: Creation) -> None:
@@ -133,7 +162,7 @@ def _create_budget(obj: Obj, creation: Creation) -> None:
 
 
 REPLICA_SET = Strategy(_default_replicas, _create_replicas, _validate_serving, generation=True)
-DEPLOYMENT = Strategy(_default_deployment, _create, _validate_serving, generation=True)
+DEPLOYMENT = Strategy(_default_deployment, _create, _validate_deployment, generation=True)
 DAEMON_SET = Strategy(_default_daemon_set, _create_daemon_set, _validate_serving, generation=True)
 JOB = Strategy(_default_job, _create_job, _validate_job, generation=True)
-BUDGET = Strategy(create=_create_budget, validate=_validate_budget, unconditional=False, generation=True)
+BUDGET = Strategy(_default_budget, _create_budget, _validate_budget, unconditional=False, generation=True)

@@ -9,17 +9,17 @@ import yaml
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from sandbox.kubernetes.errors import ApiError, bad_request
-from sandbox.kubernetes.events import to_core
+from sandbox.kubernetes.errors import ApiError, bad_request, unknown_path
+from sandbox.kubernetes.events import from_core, to_core
 from sandbox.kubernetes.identity import User
 from sandbox.kubernetes.kinds import NEW_EVENTS, PODS, SERVICE_ACCOUNTS, Kind
 from sandbox.kubernetes.objects import Obj, name_of, namespace_of
 from sandbox.kubernetes.patches import json_patch, merge
 from sandbox.kubernetes.paths import Target
-from sandbox.kubernetes.protobuf import BadMessage, decode_object
 from sandbox.kubernetes.reading import json_response
 from sandbox.kubernetes.registry import Registry
 from sandbox.kubernetes.rendering import single
+from sandbox.kubernetes.schema import BadMessage, Unfit, conform, decode_object, type_of
 from sandbox.kubernetes.selectors import matcher
 from sandbox.kubernetes.store import Stored
 from sandbox.kubernetes.strategic import strategic
@@ -46,8 +46,8 @@ class Writer:
     def post(self, target: Target, body: Any, query: QueryParams, user: User) -> Response:
         """Create an object, or act on a subresource."""
         if target.name:
-            return self.subresources.post(target, _object(body), query, user)
-        sent = _checked(target.kind, body)
+            return self.subresources.post(target, _acting(target, body), query, user)
+        sent = _checked(target.kind, body, query)
         stored = self.registry.create(target.kind, target.namespace, sent, user, _is_dry(query))
         return json_response(single(target.kind, stored), 201)
 
@@ -55,9 +55,12 @@ class Writer:
         """Replace an object or its status."""
         if target.subresource not in _OBJECTS:
             return self.subresources.put(target, _object(body), query, user)
-        sent = _checked(target.kind, body)
+        sent = _checked(target.kind, body, query)
         metadata = sent.setdefault("metadata", {})
-        if metadata.setdefault("name", target.name) != target.name:
+        if not metadata.get("name"):
+            why = "undeterminable: name must be provided"
+            raise bad_request(f"the name of the object ({target.name} based on URL) was {why}")
+        if metadata["name"] != target.name:
             raise bad_request(
                 f"the name of the object ({metadata['name']}) does not match the name on the URL ({target.name})"
             )
@@ -78,14 +81,14 @@ class Writer:
         if target.subresource not in _OBJECTS:
             return self.subresources.patch(target, lambda obj: apply(obj, body), query, user)
         if content_type == APPLY and not self._exists(target):
-            sent = _checked(target.kind, body)
+            sent = _checked(target.kind, body, query)
             stored = self.registry.create(target.kind, target.namespace, sent, user, _is_dry(query))
             return json_response(single(target.kind, stored), 201)
         stored = self.registry.update(
             target.kind,
             target.namespace,
             target.name,
-            lambda obj: apply(obj, body),
+            lambda obj: _patched(target.kind, obj, lambda o: apply(o, body), query),
             target.subresource,
             user=user,
             dry_run=_is_dry(query),
@@ -150,7 +153,7 @@ def _object(body: Any) -> Obj:
     return body
 
 
-def _checked(kind: Kind, body: Any) -> Obj:
+def _checked(kind: Kind, body: Any, query: QueryParams) -> Obj:
     """A body that is of the kind it was sent as. Raises ApiError 400."""
     sent = _object(body)
     version = sent.get("apiVersion", kind.api_version)
@@ -160,14 +163,43 @@ def _checked(kind: Kind, body: Any) -> Obj:
         )
     if sent.get("kind", kind.name) != kind.name:
         raise bad_request(f"the kind in the data ({sent['kind']}) does not match the expected kind ({kind.name})")
-    for field in ("metadata", "spec", "status"):
-        if sent.get(field) is not None and not isinstance(sent[field], dict):
-            raise bad_request(
-                f'{kind.name} in version "{kind.version}" cannot be handled as a {kind.name}: '
-                f"json: cannot unmarshal into field {kind.name}.{field}"
-            )
-    plain = {key: value for key, value in sent.items() if value is not None}
-    return to_core(plain) if kind is NEW_EVENTS else plain
+    fitted = _fitted(kind, sent, query)
+    return to_core(fitted) if kind is NEW_EVENTS else fitted
+
+
+def _patched(kind: Kind, obj: Obj, change: Callable[[Obj], Any], query: QueryParams) -> Obj:
+    """A stored object after a patch, which sees it in the form of its own API."""
+    if kind is NEW_EVENTS:
+        return to_core(_fitted(kind, change(from_core(obj)), query))
+    return _fitted(kind, change(obj), query)
+
+
+def _fitted(kind: Kind, obj: Any, query: QueryParams) -> Obj:
+    """An object of the kind's type. Raises ApiError 400 for values of other types, or unknown fields if asked."""
+    strict = query.get("fieldValidation") == "Strict"
+    return _conforming(type_of(kind.group, kind.version, kind.name), kind.name, kind.version, obj, strict)
+
+
+def _conforming(message: str, kind: str, version: str, obj: Any, strict: bool = False) -> Obj:
+    try:
+        return conform(message, _object(obj), strict)
+    except Unfit as error:
+        raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {error}') from error
+
+
+_ACTIONS = {
+    "eviction": ("policy.v1.Eviction", "Eviction"),
+    "binding": ("core.v1.Binding", "Binding"),
+    "token": ("authentication.v1.TokenRequest", "TokenRequest"),
+}
+
+
+def _acting(target: Target, body: Any) -> Obj:
+    """The body of a subresource that acts. Raises ApiError 400 or 404."""
+    if target.subresource not in _ACTIONS:
+        raise unknown_path()
+    message, kind = _ACTIONS[target.subresource]
+    return _conforming(message, kind, "v1", body)
 
 
 def _is_dry(query: QueryParams) -> bool:
@@ -178,9 +210,12 @@ def _is_dry(query: QueryParams) -> bool:
 
 
 def _delete_options(body: Any, query: QueryParams) -> Obj:
-    options = dict(_object(body))
-    if "gracePeriodSeconds" in query:
-        options["gracePeriodSeconds"] = int(query["gracePeriodSeconds"])
+    options = _conforming("meta.v1.DeleteOptions", "DeleteOptions", "v1", body)
+    grace = query.get("gracePeriodSeconds", "")
+    if grace:
+        if not grace.lstrip("-").isdigit():
+            raise bad_request(f"gracePeriodSeconds: {grace!r} is not a number")
+        options["gracePeriodSeconds"] = int(grace)
     if "propagationPolicy" in query:
         options["propagationPolicy"] = query["propagationPolicy"]
     if _is_dry(query):

@@ -90,11 +90,13 @@ class Controllers:
                 self._guarded(step, now)
 
     def _guarded(self, step: Step, now: datetime) -> None:
-        """A refused write (say, in a namespace that is going away) must not stop the other controllers."""
+        """One controller's failure must not stop the others: each recovers, as in a controller manager."""
         try:
             step.run(now)
         except ApiError as error:
             _log.info("%s: %s", step.run, error.message)
+        except Exception:  # a defect of ours; loud in the log, and tried again with the next round
+            _log.exception("a controller failed")
 
     def _note(self, change: Change) -> None:
         self._touched.add(change.kind)

@@ -3,9 +3,12 @@
 import json
 from typing import Any
 
+import aiohttp
 import pytest
 from kubernetes.aio import client
 from kubernetes_world import World, eventually
+
+from sandbox.kubernetes.kinds import NODES
 
 POD = {"spec": {"containers": [{"name": "c", "image": "i:1"}]}}
 
@@ -216,3 +219,60 @@ async def test_the_version_can_be_raised_while_running(world: World) -> None:
     assert (await version.get_code()).git_version == "v1.34.1+k3s1"
     world.cluster.version = "v1.35.0"
     assert (await version.get_code()).git_version == "v1.35.0"
+
+
+CONTAINER = {"name": "c", "image": "i:1"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/v1/nodes", [1]),
+        ("/api/v1/nodes", {"metadata": {"name": 1}}),
+        ("/api/v1/nodes", {"metadata": {"name": "a", "labels": [1]}}),
+        ("/api/v1/nodes", {"metadata": {"name": "a"}, "spec": {"taints": "x"}}),
+        ("/api/v1/nodes", {"metadata": {"name": "a"}, "spec": {"taints": [1]}}),
+        ("/api/v1/nodes", {"metadata": {"name": "a"}, "status": {"capacity": {"cpu": "many"}}}),
+        ("/api/v1/nodes", {"metadata": {"name": "a"}, "kind": "Pod"}),
+        ("/api/v1/nodes", {"metadata": {"name": "a"}, "apiVersion": "v2"}),
+        ("/api/v1/namespaces/default/pods", {"metadata": {"name": "a"}, "spec": {"containers": "x"}}),
+        ("/api/v1/namespaces/default/pods/p/eviction", {"metadata": []}),
+        ("/api/v1/namespaces/default/secrets", {"metadata": {"name": "a"}, "stringData": {"a": 1}}),
+        ("/apis/apps/v1/namespaces/default/deployments", {"metadata": {"name": "a"}, "spec": {"replicas": "3"}}),
+        ("/apis/coordination.k8s.io/v1/namespaces/default/leases", {"spec": {"renewTime": "yesterday"}}),
+        (
+            "/api/v1/namespaces/default/pods?fieldValidation=Strict",
+            {"metadata": {"name": "a"}, "spec": {"containers": [CONTAINER], "nodename": "typo"}},
+        ),
+    ],
+)
+async def test_bodies_of_the_wrong_shape_are_refused(world: World, path: str, body: Any) -> None:
+    headers = {"Authorization": f"Bearer {world.cluster.admin_token}"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as session,
+        session.post(world.url + path, json=body, ssl=False) as answer,
+    ):
+        assert (answer.status, (await answer.json())["reason"]) == (400, "BadRequest")
+
+
+async def test_unknown_fields_are_dropped_unless_strict(world: World) -> None:
+    await a_node(world)
+    typo = {"spec": {"unscheduleable": True, "podCIDR": "10.42.0.0/24"}}
+    patched = await world.core.patch_node("n1", typo)
+    assert patched.spec.pod_cidr == "10.42.0.0/24"
+    assert "unscheduleable" not in world.cluster.registry.get(NODES, "", "n1").obj["spec"]
+    error = await error_of(world.core.patch_node("n1", typo, field_validation="Strict"))
+    assert 'unknown field "spec.unscheduleable"' in error["message"]
+
+
+async def test_both_event_apis_show_the_same_events(world: World) -> None:
+    about = {"kind": "Node", "name": "n1"}
+    body = {"metadata": {"name": "e"}, "involvedObject": about, "reason": "Drained", "message": "gone"}
+    body["eventTime"] = "2026-01-01T00:00:00.000000Z"
+    await world.core.create_namespaced_event("default", body)
+    found = await client.EventsV1Api(world.api).read_namespaced_event("e", "default")
+    assert (found.note, found.regarding.name) == ("gone", "n1")
+    await client.EventsV1Api(world.api).patch_namespaced_event("e", "default", {"note": "back"})
+    assert (await world.core.read_namespaced_event("e", "default")).message == "back"
+    selected = await world.core.list_event_for_all_namespaces(field_selector="involvedObject.name=n1")
+    assert [event.reason for event in selected.items] == ["Drained"]

@@ -5,14 +5,13 @@ import json
 import struct
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
+
+from sandbox.kubernetes.schema.types import by_number, type_of
 
 Obj = dict[str, Any]
 
 _MAGIC = b"k8s\x00"
-_GROUPS = {"": "core", "rbac.authorization.k8s.io": "rbac"}  # others are named by their first part
 
 
 class BadMessage(ValueError):
@@ -27,23 +26,11 @@ def decode_object(raw: bytes) -> Obj:
         envelope = dict(_fields(raw[len(_MAGIC) :]))
         head = {number: value.decode() for number, value in _fields(envelope[1])}
         api_version, kind = head.get(1, ""), head.get(2, "")
-        obj = _message(_type_of(api_version, kind), envelope.get(2, b""))
+        group, _, version = api_version.rpartition("/")
+        obj = _message(type_of(group, version, kind), envelope.get(2, b""))
     except (KeyError, IndexError, struct.error, UnicodeDecodeError, AttributeError, TypeError) as error:
         raise BadMessage(f"not a known message: {error!r}") from error
     return {"apiVersion": api_version, "kind": kind} | obj
-
-
-@lru_cache(1)
-def _schema() -> dict[str, dict[str, list[str]]]:
-    loaded: dict[str, dict[str, list[str]]] = json.loads(Path(__file__).with_name("schema.json").read_text())
-    return loaded
-
-
-def _type_of(api_version: str, kind: str) -> str:
-    if kind == "DeleteOptions":
-        return "meta.v1.DeleteOptions"
-    group, _, version = api_version.rpartition("/")
-    return f"{_GROUPS.get(group, group.partition('.')[0])}.{version}.{kind}"
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
@@ -81,24 +68,23 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
 
 
 def _message(type_: str, data: bytes) -> Obj:
-    known = _schema()[type_]
+    known = by_number()[type_]
     obj: Obj = {}
     for number, raw in _fields(data):
-        field = known.get(str(number))
+        field = known.get(number)
         if field is None:
             continue
-        name, inner, how = field
-        if how == "map":
+        if field.how == "map":
             entry = dict(_fields(raw))
-            obj.setdefault(name, {})[entry[1].decode()] = _value(inner, entry.get(2, b""))
+            obj.setdefault(field.name, {})[entry[1].decode()] = _value(field.type, entry.get(2, b""))
             continue
-        value = _value(inner, raw)
-        if how == "list":
-            obj.setdefault(name, []).append(value)
-        elif how == "inline":
+        value = _value(field.type, raw)
+        if field.how == "list":
+            obj.setdefault(field.name, []).append(value)
+        elif field.how == "inline":
             obj |= value
         elif value not in ("", None):  # what Go leaves unset travels as empty text or zero time
-            obj[name] = value
+            obj[field.name] = value
     return obj
 
 

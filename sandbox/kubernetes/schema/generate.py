@@ -1,6 +1,6 @@
-"""Writes `schema.json`: field numbers of the Kubernetes API types, from their published `.proto` files.
+"""Writes `types.json`: field numbers of the Kubernetes API types, from their published `.proto` files.
 
-Call it as `python -m sandbox.kubernetes.protobuf.generate FOLDER...` with the folders of the Go modules
+Call it as `python -m sandbox.kubernetes.schema.generate FOLDER...` with the folders of the Go modules
 `k8s.io/api` and `k8s.io/apimachinery` (v0.36.3 here); numbers never change between versions, only come on top.
 
 A field is `[name, type, how]`, where `how` is "" for one value, "list", "map" (string keys) or "inline": a
@@ -20,6 +20,8 @@ ROOTS = (
     "core.v1.Secret",
     "core.v1.ConfigMap",
     "core.v1.Service",
+    "core.v1.PersistentVolume",
+    "core.v1.PersistentVolumeClaim",
     "core.v1.ServiceAccount",
     "core.v1.Event",
     "events.v1.Event",
@@ -31,6 +33,7 @@ ROOTS = (
     "policy.v1.PodDisruptionBudget",
     "policy.v1.Eviction",
     "coordination.v1.Lease",
+    "storage.v1.VolumeAttachment",
     "scheduling.v1.PriorityClass",
     "rbac.v1.Role",
     "rbac.v1.RoleBinding",
@@ -97,5 +100,5 @@ def reachable(schema: Schema) -> Schema:
 if __name__ == "__main__":
     messages = reachable(read([Path(argument) for argument in sys.argv[1:]]))
     lines = (f"{json.dumps(name)}:{json.dumps(m, separators=(',', ':'))}" for name, m in messages.items())
-    target = Path(__file__).with_name("schema.json")
+    target = Path(__file__).with_name("types.json")
     target.write_text("{\n" + ",\n".join(lines) + "\n}\n")
