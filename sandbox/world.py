@@ -7,12 +7,15 @@ import asyncio
 import json
 import logging
 import signal
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 from sandbox.clock import RealClock
 from sandbox.hetzner import HetznerCloud, ServerFacts, create_app, default_cloud, serve
 from sandbox.hetzner.catalogue import SERVER_TYPE
 from sandbox.hetzner.driver import driven
+from sandbox.hollow.admin import routes
 from sandbox.hollow.machine import ServerSeen
 from sandbox.hollow.nodes import HollowNodes
 from sandbox.kubernetes.cluster import Cluster
@@ -43,14 +46,13 @@ class Wiring:
     """Boots a hollow node when a server runs, and ends it when the server stops or is gone."""
 
     def __init__(self, cloud: HetznerCloud, nodes: HollowNodes) -> None:
-        self._nodes = nodes
         self._ending: set[asyncio.Task[None]] = set()
         cloud.on_server_running(lambda facts: nodes.boot(server_seen(facts)))
-        cloud.on_server_stopped(lambda facts: self._end(facts.id))
-        cloud.on_server_gone(lambda facts: self._end(facts.id))
+        cloud.on_server_stopped(lambda facts: self._end(nodes.stopped(facts.id)))
+        cloud.on_server_gone(lambda facts: self._end(nodes.gone(facts.id)))
 
-    def _end(self, server_id: int) -> None:
-        task = asyncio.create_task(self._nodes.gone(server_id))
+    def _end(self, ending: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(ending)
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
 
@@ -77,7 +79,7 @@ async def run(layout: Layout) -> None:
     cluster = Cluster(clock, layout.state("kubernetes"))
     nodes = HollowNodes(clock, layout.state("kubernetes"), ca_pem=cluster.authority.pem)
     async with (
-        serve_cluster(cluster, ports.kubernetes, tls=True) as api,
+        serve_cluster(cluster, ports.kubernetes, tls=True, extra=routes(nodes)) as api,
         nodes,
         driven(cloud),
         serve(create_app(cloud), ports.hetzner) as hetzner,

@@ -37,7 +37,7 @@ class CredentialsPart(OrganizationBase):
                 f"cloud credential {request.name!r} exists",
                 hint=f"replace its token: lbr cloud-credential rotate {request.name}",
             )
-        probe = await self._probe(request.name, request.sealed)
+        probe = await self._probe(request.name, request.sealed, "the token was not stored")
         now = workflow.now()
         stored = StoredCredential(sealed=request.sealed, probe=probe, since=now, probed_at=now)
         self.state.credentials[request.name] = stored
@@ -57,7 +57,7 @@ class CredentialsPart(OrganizationBase):
 
     async def _rotate_credential(self, request: StoreCredential) -> CredentialRow:
         stored = self.state.credential(request.name)
-        probe = await self._probe(request.name, request.sealed)
+        probe = await self._probe(request.name, request.sealed, "the new token was not stored, the old one stays")
         if probe.health is not Health.VALID:
             raise PoolsError(
                 f"the new token was not stored, the old one stays: {probe.message}",
@@ -89,7 +89,7 @@ class CredentialsPart(OrganizationBase):
         self._changed()
         return Done(message=f"cloud credential {named.name!r} deleted")
 
-    async def _probe(self, name: str, sealed: SealedSecret) -> calls.Probe:
+    async def _probe(self, name: str, sealed: SealedSecret, refusal: str) -> calls.Probe:
         """Probe a token before it is stored. Raises AuthRefused when the cloud refuses it."""
         probe = await run(
             calls.PROBE_CREDENTIAL,
@@ -99,7 +99,7 @@ class CredentialsPart(OrganizationBase):
         )
         if probe.health is Health.INVALID:
             raise AuthRefused(
-                f"the token was not stored: {probe.message}",
+                f"{refusal}: {probe.message}",
                 hint="make an API token with Read & Write in the Hetzner project that is to hold the nodes",
                 field="--token",
             )

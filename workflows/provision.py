@@ -70,7 +70,7 @@ class ProvisionMachine(Operation):
     async def _create(self) -> None:
         given, patience = self.given, DEADLINES[Phase.CREATING]
         await self.gate()
-        await self.report(Reason.BELOW_SIZE, "creating the server", phase=Phase.CREATING)
+        await self.report(Reason.SERVER_CREATING, self._what, phase=Phase.CREATING)
         key_id = given.ssh_key_id or await self._key()
         await self.gate()
         await run(
@@ -101,7 +101,7 @@ class ProvisionMachine(Operation):
                 labels=spec.labels,
                 taints=spec.taints,
             ),
-            summary=f"create {spec.server_type} {given.machine} in {spec.location}",
+            summary=f"create {given.machine}: {self._what}",
             patience=patience,
         )
         self.server_id, self._actions = server.server_id, server.action_ids
@@ -114,6 +114,10 @@ class ProvisionMachine(Operation):
             ipv4=server.ipv4,
             seen_at=server.seen_at,
         )
+
+    @property
+    def _what(self) -> str:
+        return f"{self.given.spec.server_type} in {self.given.spec.location}"
 
     async def _key(self) -> int:
         given = self.given

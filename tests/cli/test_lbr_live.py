@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sandbox_stack import Stack
+from sandbox_stack import Stack, start, stop
 from test_lbr_completion import completions
 
 LBR = str(Path(sys.executable).with_name("lbr"))
@@ -20,11 +21,20 @@ POOL = ("--credential", "live", "--location", "hel1", "--server-type", "cx23", "
 pytestmark = pytest.mark.xdist_group("sandbox")
 
 
-@pytest.fixture
-def environment(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def live_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A sandbox of its own: the transcripts' must hold nothing that they do not speak of."""
+    built = start(tmp_path_factory.mktemp("live"))
+    yield built
+    stop(built)
+
+
+@pytest.fixture(scope="module")
+def environment(live_stack: Stack) -> Iterator[dict[str, str]]:
     """The environment that leads to the sandbox."""
-    monkeypatch.setenv("LBR_CONFIG", str(stack.profile))
-    return dict(os.environ)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LBR_CONFIG", str(live_stack.profile))
+        yield dict(os.environ)
 
 
 def lbr(environment: dict[str, str], *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -34,10 +44,10 @@ def lbr(environment: dict[str, str], *arguments: str, stdin: str = "") -> subpro
     )
 
 
-@pytest.fixture
-def pool(stack: Stack, environment: dict[str, str]) -> str:
+@pytest.fixture(scope="module")
+def pool(live_stack: Stack, environment: dict[str, str]) -> str:
     """A pool of no machines."""
-    lbr(environment, "cloud-credential", "create", "live", "--token", "-", stdin=stack.tokens["READ_WRITE"])
+    lbr(environment, "cloud-credential", "create", "live", "--token", "-", stdin=live_stack.tokens["READ_WRITE"])
     made = lbr(environment, "cp", "pool", "create", "prod", "live", *POOL, "--wait")
     assert made.returncode == 0, made.stderr
     return "live"
