@@ -11,9 +11,9 @@ from activities.beating import beating
 from activities.cluster_api import ClusterApis
 from activities.cluster_errors import ClusterError, as_temporal
 from activities.drain_round import Drain
-from core import calls
-from core.calls import DrainOutcome, DrainResult
+from core import machine_calls
 from core.drain_holds import Pauses
+from core.machine_calls import DrainOutcome, DrainResult
 
 LOOK_S = 1.0
 
@@ -26,8 +26,8 @@ class DrainActivities:
         self._pauses = pauses or Pauses()
         self._look_s = look_s
 
-    @activity.defn(name=calls.DRAIN_NODE.name)
-    async def drain_node(self, call: calls.DrainNode) -> DrainResult:
+    @activity.defn(name=machine_calls.DRAIN_NODE.name)
+    async def drain_node(self, call: machine_calls.DrainNode) -> DrainResult:
         """Evict until no pod is left that a drain moves, the deadline passes, or other pods are held than known."""
         drain = Drain(call, self._pauses, self._look_s)
         try:

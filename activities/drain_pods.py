@@ -7,8 +7,8 @@ from enum import Enum, auto
 
 from activities.cluster_api import ClusterApi
 from activities.cluster_errors import ClusterError
-from core.calls import Hold
 from core.drain import Pod
+from core.machine_calls import Hold
 
 _BUDGET, _TERMINATING = "DisruptionBudget", "NamespaceTerminating"
 _TWO_BUDGETS = "more than one PodDisruptionBudget"

@@ -10,10 +10,10 @@ from activities.cluster_api import ClusterApi
 from activities.cluster_errors import ClusterError
 from activities.drain_pods import Answer, Verdict, evict, pods_on, volumes_on
 from activities.node_facts import NodeFacts
-from core import calls
-from core.calls import DrainOutcome, DrainResult, Hold
+from core import machine_calls
 from core.drain import Pod, PodKind, next_group
 from core.drain_holds import Holds, Pauses
+from core.machine_calls import DrainOutcome, DrainResult, Hold
 
 AT_ONCE = 10  # evictions in flight
 LATE = timedelta(seconds=30)  # after a grace period's end; then the pod is reported
@@ -24,7 +24,7 @@ _SILENT_GRACE_S = 1  # nobody runs the pods of a silent node: there is nothing t
 class Drain:
     """The state of one drain call."""
 
-    def __init__(self, call: calls.DrainNode, pauses: Pauses, look_s: float) -> None:
+    def __init__(self, call: machine_calls.DrainNode, pauses: Pauses, look_s: float) -> None:
         self._call = call
         self._look_s = look_s
         self._holds = Holds(call.known_holds, pauses)

@@ -15,7 +15,7 @@ from activities.cluster_api import ClusterApi, ClusterApis
 from activities.cluster_errors import ClusterError, as_temporal
 from activities.failures import as_application_error
 from activities.vault import Vault
-from core import calls
+from core import calls, machine_calls
 from core.calls import JoinMethod
 from core.cloud_errors import CloudClass, CloudFailure
 from core.errors import PoolsError
@@ -35,8 +35,8 @@ class JoinActivities:
         self._apis = apis
         self._vault = vault
 
-    @activity.defn(name=calls.ENSURE_TOKEN.name)
-    async def ensure_token(self, call: calls.EnsureToken) -> calls.TokenIssued:
+    @activity.defn(name=machine_calls.ENSURE_TOKEN.name)
+    async def ensure_token(self, call: machine_calls.EnsureToken) -> machine_calls.TokenIssued:
         """The machine's token, made or extended. Its secret half stays in the cluster until the user-data needs it."""
         expires = (datetime.now(UTC) + timedelta(seconds=call.ttl_s)).replace(microsecond=0)
         try:
@@ -45,10 +45,10 @@ class JoinActivities:
             await _have_secret(api, call, access.connection.join, expires)
         except ClusterError as error:
             raise as_temporal(error) from error
-        return calls.TokenIssued(token_id=token_id(call.operation_id), expires_at=expires)
+        return machine_calls.TokenIssued(token_id=token_id(call.operation_id), expires_at=expires)
 
-    @activity.defn(name=calls.REVOKE_TOKEN.name)
-    async def revoke_token(self, call: calls.RevokeToken) -> calls.Nothing:
+    @activity.defn(name=machine_calls.REVOKE_TOKEN.name)
+    async def revoke_token(self, call: machine_calls.RevokeToken) -> calls.Nothing:
         """Delete the machine's token; absent, or somebody else's of the same id, is success."""
         try:
             api = await self._apis.get(call.cluster)
@@ -59,7 +59,7 @@ class JoinActivities:
             raise as_temporal(error) from error
         return calls.Nothing()
 
-    async def user_data(self, call: calls.CreateServer) -> str:
+    async def user_data(self, call: machine_calls.CreateServer) -> str:
         """The machine's user-data. Raises ApplicationError while there is no token, or when it can never join so."""
         try:
             api = await self._apis.get(call.cluster)
@@ -76,7 +76,9 @@ class JoinActivities:
             raise as_application_error(failure) from error
 
 
-def _join(call: calls.CreateServer, connection: calls.Connection, ca_pem: bytes | None, secret: dict[str, Any]) -> Join:
+def _join(
+    call: machine_calls.CreateServer, connection: calls.Connection, ca_pem: bytes | None, secret: dict[str, Any]
+) -> Join:
     return Join(
         method=connection.join,
         machine=call.machine,
@@ -116,7 +118,7 @@ async def _ours(api: ClusterApi, operation_id: str) -> dict[str, Any] | None:
     return secret if annotations.get(OPERATION_ID) == operation_id else None
 
 
-async def _have_secret(api: ClusterApi, call: calls.EnsureToken, method: JoinMethod, expires: datetime) -> None:
+async def _have_secret(api: ClusterApi, call: machine_calls.EnsureToken, method: JoinMethod, expires: datetime) -> None:
     expiration = expires.isoformat().replace("+00:00", "Z")
     try:
         await api.post(_SECRETS, _secret(call, method, expiration))
@@ -129,7 +131,7 @@ async def _have_secret(api: ClusterApi, call: calls.EnsureToken, method: JoinMet
         await api.patch(_path(call.operation_id), {"stringData": {"expiration": expiration}})
 
 
-def _secret(call: calls.EnsureToken, method: JoinMethod, expiration: str) -> dict[str, Any]:
+def _secret(call: machine_calls.EnsureToken, method: JoinMethod, expiration: str) -> dict[str, Any]:
     # RKE2 is k3s in this respect, group included.
     group = _GROUP.format("kubeadm" if method is JoinMethod.KUBEADM else "k3s")
     return {

@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from core.calls import NodeSeen
 from core.machine import Presence
+from core.machine_calls import NodeSeen
 from core.node_sync import LiveNode
 
 # Taints that keep pods away until somebody has set the node up, with who that is.

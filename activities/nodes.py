@@ -13,7 +13,7 @@ from activities.cluster_errors import ClusterError, as_temporal
 from activities.drain_pods import pods_on
 from activities.node_cache import NodeCache, NodeCaches
 from activities.node_facts import NodeFacts, is_node_of
-from core import calls
+from core import calls, machine_calls
 from core.calls import Health
 from core.drain import PodKind
 from core.machine import Presence
@@ -33,8 +33,8 @@ class NodeActivities:
         self._apis = apis
         self._caches = caches
 
-    @activity.defn(name=calls.AWAIT_NODE.name)
-    async def await_node(self, call: calls.AwaitNode) -> calls.NodeSeen:
+    @activity.defn(name=machine_calls.AWAIT_NODE.name)
+    async def await_node(self, call: machine_calls.AwaitNode) -> machine_calls.NodeSeen:
         """Wait until what is known of the machine's node changed; that it is not there yet is no change."""
         async with beating(lambda: call.machine):
             while True:
@@ -45,33 +45,33 @@ class NodeActivities:
                     return seen
                 await cache.wait_change(generation, LOOK_S)
 
-    @activity.defn(name=calls.CORDON_NODE.name)
-    async def cordon_node(self, call: calls.CordonNode) -> calls.Cordoned:
+    @activity.defn(name=machine_calls.CORDON_NODE.name)
+    async def cordon_node(self, call: machine_calls.CordonNode) -> machine_calls.Cordoned:
         """Cordon the node, out of load balancers too, and say on it that we did; another's cordon stays theirs."""
         try:
             api = await self._apis.get(call.cluster)
             node = await _read(api, call.machine)
             if node is None or not _same(node, call.machine, call.server_id, call.node_uid):
-                return calls.Cordoned(presence=Presence.ABSENT)
+                return machine_calls.Cordoned(presence=Presence.ABSENT)
             await api.patch(_path(node.name), _cordon(node, call.operation_id))
         except ClusterError as error:
             raise as_temporal(error) from error
-        return calls.Cordoned(presence=Presence.PRESENT, node_uid=node.uid)
+        return machine_calls.Cordoned(presence=Presence.PRESENT, node_uid=node.uid)
 
-    @activity.defn(name=calls.REAP_NODE.name)
-    async def reap_node(self, call: calls.ReapNode) -> calls.Reaped:
+    @activity.defn(name=machine_calls.REAP_NODE.name)
+    async def reap_node(self, call: machine_calls.ReapNode) -> machine_calls.Reaped:
         """Delete the machine's Node, and what k3s and rke2 keep under its name. Another machine's is not touched."""
         try:
             api = await self._apis.get(call.cluster)
             node = await _read(api, call.machine)
             if node is not None and not _same(node, call.machine, call.server_id, call.node_uid):
-                return calls.Reaped(removed=False)
+                return machine_calls.Reaped(removed=False)
             removed = node is not None and await api.delete(_path(node.name), uid=node.uid)
             for suffix in _PASSWORDS:
                 await api.delete(f"/api/v1/namespaces/kube-system/secrets/{call.machine}.{suffix}")
         except ClusterError as error:
             raise as_temporal(error) from error
-        return calls.Reaped(removed=removed)
+        return machine_calls.Reaped(removed=removed)
 
     @activity.defn(name=calls.SYNC_NODES.name)
     async def sync_nodes(self, call: calls.SyncNodes) -> calls.Synced:
@@ -105,13 +105,13 @@ class NodeActivities:
         return calls.PodCount(pods=count)
 
 
-def _seen(cache: NodeCache, call: calls.AwaitNode) -> calls.NodeSeen:
+def _seen(cache: NodeCache, call: machine_calls.AwaitNode) -> machine_calls.NodeSeen:
     node = cache.nodes.get(call.machine)
     if node is not None and is_node_of(node, call.machine, call.server_id):
         return node.seen()
     if cache.health is not Health.VALID:
-        return calls.NodeSeen(presence=Presence.UNKNOWN, digest=call.known_digest)
-    return calls.NodeSeen(presence=Presence.ABSENT, digest="")
+        return machine_calls.NodeSeen(presence=Presence.UNKNOWN, digest=call.known_digest)
+    return machine_calls.NodeSeen(presence=Presence.ABSENT, digest="")
 
 
 def _cordon(node: NodeFacts, operation_id: str) -> dict[str, Any]:

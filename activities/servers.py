@@ -17,7 +17,7 @@ from activities.failures import Failure, as_application_error
 from activities.hetzner_client import Cloud
 from activities.project import Projects, beat_for
 from activities.vault import Vault
-from core import calls
+from core import calls, machine_calls
 from core.cloud_errors import CloudClass, CloudFailure
 from core.ownership import owned_by, server_labels
 
@@ -36,15 +36,15 @@ class ServerActivities:
         self,
         cloud: Cloud,
         vault: Vault,
-        user_data: Callable[[calls.CreateServer], Awaitable[str]],
+        user_data: Callable[[machine_calls.CreateServer], Awaitable[str]],
         poll_s: float = 2.0,
     ) -> None:
         self._projects = Projects(cloud, vault)
         self._user_data = user_data
         self._poll_s = poll_s
 
-    @activity.defn(name=calls.CREATE_SERVER.name)
-    async def create_server(self, call: calls.CreateServer) -> calls.ServerSeen:
+    @activity.defn(name=machine_calls.CREATE_SERVER.name)
+    async def create_server(self, call: machine_calls.CreateServer) -> machine_calls.ServerSeen:
         """Create the server; the one that an earlier attempt made is adopted, never made twice."""
         known = await self._adoptable(call)
         if known is not None:
@@ -67,7 +67,7 @@ class ServerActivities:
         actions = [created.action, *(created.next_actions or [])]
         return _seen(created.server, [action.id for action in actions], adopted=False)
 
-    async def _adoptable(self, call: calls.CreateServer) -> calls.ServerSeen | None:
+    async def _adoptable(self, call: machine_calls.CreateServer) -> machine_calls.ServerSeen | None:
         """The machine's server if it exists. Raises ApplicationError when the name is somebody else's."""
         server = await self._projects.run(call.project, lambda client: client.servers.get_by_name(call.machine))
         if server is None:
@@ -77,8 +77,8 @@ class ServerActivities:
             raise as_application_error(CloudFailure(cls=CloudClass.INVALID, code="name_taken", message=text))
         return _seen(server, [], adopted=True)
 
-    @activity.defn(name=calls.AWAIT_SERVER.name)
-    async def await_server(self, call: calls.AwaitServer) -> calls.Nothing:
+    @activity.defn(name=machine_calls.AWAIT_SERVER.name)
+    async def await_server(self, call: machine_calls.AwaitServer) -> calls.Nothing:
         """Wait for the actions, all in one request a look, and then for the server to run."""
         pause = self._poll_s
         waiting = list(call.action_ids)
@@ -89,7 +89,7 @@ class ServerActivities:
             await beat_for(pause)
             pause = min(pause * 1.5, LOOKS_LONGEST_S)
 
-    async def _unfinished(self, call: calls.AwaitServer, action_ids: list[int]) -> list[int]:
+    async def _unfinished(self, call: machine_calls.AwaitServer, action_ids: list[int]) -> list[int]:
         if not action_ids:
             return []
         answer = await self._projects.run(
@@ -105,22 +105,22 @@ class ServerActivities:
             raise as_application_error(failure, final=True)
         return [action["id"] for action in answer["actions"] if action["status"] == "running"]
 
-    async def _runs(self, call: calls.AwaitServer) -> bool:
+    async def _runs(self, call: machine_calls.AwaitServer) -> bool:
         server = await self._projects.run(call.project, lambda client: client.servers.get_by_id(call.server_id))
         if server.status == Server.STATUS_OFF:
             text = f"server {call.server_id} stayed off after it was started"
             raise as_application_error(CloudFailure(cls=CloudClass.UNKNOWN, code="off", message=text), final=True)
         return bool(server.status == Server.STATUS_RUNNING)
 
-    @activity.defn(name=calls.DELETE_SERVER.name)
-    async def delete_server(self, call: calls.DeleteServer) -> calls.DeleteSent:
+    @activity.defn(name=machine_calls.DELETE_SERVER.name)
+    async def delete_server(self, call: machine_calls.DeleteServer) -> machine_calls.DeleteSent:
         """Delete the machine's server. What is not the pool's is never touched; absent is success."""
         server = await self._projects.run(call.project, lambda client: _find(client, call))
         if server is None:
-            return calls.DeleteSent(server_id=call.server_id)
+            return machine_calls.DeleteSent(server_id=call.server_id)
         if not owned_by(server.labels or {}, call.owner):
             if call.server_id is None:
-                return calls.DeleteSent(server_id=None)
+                return machine_calls.DeleteSent(server_id=None)
             text = f"server {call.server_id} does not carry this pool's labels any more; delete it by hand"
             raise as_application_error(CloudFailure(cls=CloudClass.BLOCKED, code="not_ours", message=text))
         try:
@@ -128,10 +128,10 @@ class ServerActivities:
         except Failure as error:
             if error.failure.cls is not CloudClass.GONE:
                 raise as_application_error(error.failure) from error
-        return calls.DeleteSent(server_id=server.id)
+        return machine_calls.DeleteSent(server_id=server.id)
 
-    @activity.defn(name=calls.AWAIT_SERVER_GONE.name)
-    async def await_server_gone(self, call: calls.AwaitServerGone) -> calls.ServerGone:
+    @activity.defn(name=machine_calls.AWAIT_SERVER_GONE.name)
+    async def await_server_gone(self, call: machine_calls.AwaitServerGone) -> machine_calls.ServerGone:
         """Wait until GET answers 404; an accepted delete is not a deleted server."""
         pause = self._poll_s
         while True:
@@ -139,13 +139,13 @@ class ServerActivities:
                 await self._projects.call(call.project, lambda client: client.servers.get_by_id(call.server_id))
             except Failure as error:
                 if error.failure.cls is CloudClass.GONE:
-                    return calls.ServerGone(seen_at=datetime.now(UTC))
+                    return machine_calls.ServerGone(seen_at=datetime.now(UTC))
                 raise as_application_error(error.failure) from error
             await beat_for(pause)
             pause = min(pause * 1.5, LOOKS_LONGEST_S)
 
 
-def _create(client: Client, call: calls.CreateServer, user_data: str) -> CreateServerResponse:
+def _create(client: Client, call: machine_calls.CreateServer, user_data: str) -> CreateServerResponse:
     server_type = client.server_types.get_by_name(call.server_type)
     if server_type is None or server_type.architecture is None:
         raise Failure.of(CloudClass.INVALID, "unknown_server_type", f"there is no server type {call.server_type}")
@@ -165,7 +165,7 @@ def _create(client: Client, call: calls.CreateServer, user_data: str) -> CreateS
     )
 
 
-def _find(client: Client, call: calls.DeleteServer) -> BoundServer | None:
+def _find(client: Client, call: machine_calls.DeleteServer) -> BoundServer | None:
     if call.server_id is None:
         return client.servers.get_by_name(call.machine)
     try:
@@ -176,9 +176,9 @@ def _find(client: Client, call: calls.DeleteServer) -> BoundServer | None:
         raise
 
 
-def _seen(server: BoundServer, action_ids: list[int], *, adopted: bool) -> calls.ServerSeen:
+def _seen(server: BoundServer, action_ids: list[int], *, adopted: bool) -> machine_calls.ServerSeen:
     ipv4 = server.public_net.ipv4.ip if server.public_net and server.public_net.ipv4 else ""
-    return calls.ServerSeen(
+    return machine_calls.ServerSeen(
         server_id=server.id, action_ids=action_ids, ipv4=ipv4, seen_at=server.created, adopted=adopted
     )
 

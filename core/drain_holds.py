@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.calls import Hold
+from core.machine_calls import Hold
 
 REPORTED = 20  # holds that a result carries, in the order of their pods
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
 
-from core import calls
+from core import machine_calls
 from core.calls import Call, ClusterRef, Owner, ProjectRef
 from core.events import Reason
 from core.spec import PoolSpec
@@ -107,8 +107,8 @@ class Operation:
         if gone is not None:
             self.server_id = gone.server_id
             seen = await run(
-                calls.AWAIT_SERVER_GONE,
-                calls.AwaitServerGone(project=self.project, server_id=gone.server_id or 0),
+                machine_calls.AWAIT_SERVER_GONE,
+                machine_calls.AwaitServerGone(project=self.project, server_id=gone.server_id or 0),
                 summary=f"wait until server {gone.server_id} answers 404",
             )
             await self.report(
@@ -116,16 +116,16 @@ class Operation:
             )
         await self._clean_cluster()
 
-    async def _delete_server(self) -> calls.DeleteSent | None:
+    async def _delete_server(self) -> machine_calls.DeleteSent | None:
         """The accepted delete, or None where no server of ours exists. Goes on while a person must act."""
-        argument = calls.DeleteServer(
+        argument = machine_calls.DeleteServer(
             project=self.project, owner=self.owner, machine=self.given.machine, server_id=self.server_id
         )
         what = f"server {self.server_id}" if self.server_id else f"any server named {self.given.machine}"
         while True:
             await workflow.wait_condition(lambda: not self.held)
             try:
-                sent = await run(calls.DELETE_SERVER, argument, summary=f"delete {what}")
+                sent = await run(machine_calls.DELETE_SERVER, argument, summary=f"delete {what}")
                 return sent if sent.server_id is not None else None
             except ActivityError as error:
                 failure = failure_of(error)
@@ -142,8 +142,8 @@ class Operation:
 
     async def _clean_cluster(self) -> None:
         reaped = await run(
-            calls.REAP_NODE,
-            calls.ReapNode(
+            machine_calls.REAP_NODE,
+            machine_calls.ReapNode(
                 cluster=self.cluster, machine=self.given.machine, server_id=self.server_id, node_uid=self.node_uid
             ),
             summary=f"remove Node {self.given.machine}",
@@ -155,7 +155,7 @@ class Operation:
     async def revoke_token(self) -> None:
         """Delete the machine's bootstrap token."""
         await run(
-            calls.REVOKE_TOKEN,
-            calls.RevokeToken(cluster=self.cluster, operation_id=self.given.operation_id),
+            machine_calls.REVOKE_TOKEN,
+            machine_calls.RevokeToken(cluster=self.cluster, operation_id=self.given.operation_id),
             summary="delete the bootstrap token",
         )

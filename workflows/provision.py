@@ -7,7 +7,7 @@ from datetime import timedelta
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
-from core import calls
+from core import calls, machine_calls
 from core.cloud_errors import CloudClass, CloudFailure
 from core.events import Reason
 from core.machine import DEADLINES, Phase
@@ -74,8 +74,8 @@ class ProvisionMachine(Operation):
         key_id = given.ssh_key_id or await self._key()
         await self.gate()
         await run(
-            calls.ENSURE_TOKEN,
-            calls.EnsureToken(
+            machine_calls.ENSURE_TOKEN,
+            machine_calls.EnsureToken(
                 cluster=self.cluster,
                 pool_id=given.pool_id,
                 machine=given.machine,
@@ -88,8 +88,8 @@ class ProvisionMachine(Operation):
         await self.gate()
         spec = given.spec
         server = await run(
-            calls.CREATE_SERVER,
-            calls.CreateServer(
+            machine_calls.CREATE_SERVER,
+            machine_calls.CreateServer(
                 project=self.project,
                 cluster=self.cluster,
                 owner=self.owner,
@@ -136,16 +136,16 @@ class ProvisionMachine(Operation):
     async def _boot(self) -> None:
         assert self.server_id is not None
         await self.wait(
-            calls.AWAIT_SERVER,
-            calls.AwaitServer(project=self.project, server_id=self.server_id, action_ids=self._actions),
+            machine_calls.AWAIT_SERVER,
+            machine_calls.AwaitServer(project=self.project, server_id=self.server_id, action_ids=self._actions),
             summary=f"wait until server {self.server_id} runs",
             patience=DEADLINES[Phase.BOOTING],
         )
 
-    async def _join(self) -> calls.NodeSeen:
+    async def _join(self) -> machine_calls.NodeSeen:
         """Wait for the node, first to register, then to be ready; each has its own deadline."""
         phase, deadline = Phase.BOOTING, workflow.now() + DEADLINES[Phase.BOOTING]
-        seen: calls.NodeSeen | None = None
+        seen: machine_calls.NodeSeen | None = None
         while True:
             try:
                 seen = await self._next_sight(seen, phase, deadline - workflow.now())
@@ -166,7 +166,7 @@ class ProvisionMachine(Operation):
             if seen.waiting_for and seen.uid is not None:
                 await self.report(Reason.NODE_WAITING, f"waits for {seen.waiting_for}")
 
-    async def _own(self, seen: calls.NodeSeen) -> None:
+    async def _own(self, seen: machine_calls.NodeSeen) -> None:
         """Write on the node which labels and taints are ours, so that removing one later is known to be ours to do."""
         await run(
             calls.SYNC_NODES,
@@ -180,12 +180,14 @@ class ProvisionMachine(Operation):
             patience=DEADLINES[Phase.JOINED],
         )
 
-    async def _next_sight(self, seen: calls.NodeSeen | None, phase: Phase, left: timedelta) -> calls.NodeSeen:
+    async def _next_sight(
+        self, seen: machine_calls.NodeSeen | None, phase: Phase, left: timedelta
+    ) -> machine_calls.NodeSeen:
         assert self.server_id is not None
         what = "registers" if phase is Phase.BOOTING else "is ready"
         return await self.wait(
-            calls.AWAIT_NODE,
-            calls.AwaitNode(
+            machine_calls.AWAIT_NODE,
+            machine_calls.AwaitNode(
                 cluster=self.cluster,
                 machine=self.given.machine,
                 server_id=self.server_id,
@@ -195,7 +197,7 @@ class ProvisionMachine(Operation):
             patience=max(left, timedelta(seconds=1)),
         )
 
-    def _not_joined(self, phase: Phase, seen: calls.NodeSeen | None, failure: CloudFailure) -> CloudFailure:
+    def _not_joined(self, phase: Phase, seen: machine_calls.NodeSeen | None, failure: CloudFailure) -> CloudFailure:
         minutes = int(DEADLINES[phase].total_seconds() // 60)
         if phase is Phase.BOOTING:
             text = f"server {self.server_id} did not register as a node within {minutes} minutes"

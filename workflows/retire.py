@@ -7,10 +7,10 @@ from datetime import datetime
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
-from core import calls
-from core.calls import DrainOutcome
+from core import machine_calls
 from core.events import Reason
 from core.machine import Phase, Presence
+from core.machine_calls import DrainOutcome
 from workflows.calling import drop, failure_of, run, start
 from workflows.messages import RETIRE_WORKFLOW
 from workflows.operation import Operation, OperationInput
@@ -48,8 +48,8 @@ class RetireMachine(Operation):
         deadline = workflow.now() + self.given.drain_timeout
         try:
             cordoned = await run(
-                calls.CORDON_NODE,
-                calls.CordonNode(
+                machine_calls.CORDON_NODE,
+                machine_calls.CordonNode(
                     cluster=self.cluster,
                     machine=self.given.machine,
                     server_id=self.server_id,
@@ -67,7 +67,7 @@ class RetireMachine(Operation):
         return await self._evict(cordoned.node_uid, deadline)
 
     async def _evict(self, node_uid: str, deadline: datetime) -> str:
-        evicted, holds = 0, list[calls.Hold]()
+        evicted, holds = 0, list[machine_calls.Hold]()
         while True:
             await workflow.wait_condition(lambda: not self.held)
             result = await self._evict_until_told(node_uid, deadline, holds)
@@ -86,12 +86,12 @@ class RetireMachine(Operation):
                 await self.report(Reason.DRAIN_WAITING, f"waits{budget}: {first.pod}: {first.message}{more}")
 
     async def _evict_until_told(
-        self, node_uid: str, deadline: datetime, holds: list[calls.Hold]
-    ) -> calls.DrainResult | None:
+        self, node_uid: str, deadline: datetime, holds: list[machine_calls.Hold]
+    ) -> machine_calls.DrainResult | None:
         """One drain call; None when the pool was frozen meanwhile and the call was stopped."""
         handle = start(
-            calls.DRAIN_NODE,
-            calls.DrainNode(
+            machine_calls.DRAIN_NODE,
+            machine_calls.DrainNode(
                 cluster=self.cluster,
                 machine=self.given.machine,
                 node_uid=node_uid,

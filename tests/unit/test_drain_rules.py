@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from core.calls import Hold
 from core.drain import CRITICAL, Pod, PodKind, next_group
 from core.drain_holds import REPORTED, Holds, Pauses
+from core.machine_calls import Hold
 
 PAUSES = Pauses(first=5, longest=30)
 

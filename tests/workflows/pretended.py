@@ -16,7 +16,7 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 from activities.temporal_lookups import TemporalLookups
-from core import calls
+from core import calls, machine_calls
 from core.calls import Health
 from core.cloud_errors import RETRY_BY_ITSELF, CloudClass, CloudFailure
 from core.machine import Presence
@@ -33,7 +33,7 @@ class PretendedWorld:
         self.labels: dict[str, dict[str, str]] = {}
         self.tokens: set[str] = set()
         self.keys: set[int] = set()
-        self.holds: list[calls.Hold] = []
+        self.holds: list[machine_calls.Hold] = []
         self.drains: list[str] = []
         self.counts: Counter[str] = Counter()
         self.failures: dict[str, list[CloudFailure]] = {}
@@ -160,39 +160,43 @@ class PretendedWorld:
         )
 
     @activity.defn(name="ensure_token")
-    async def ensure_token(self, call: calls.EnsureToken) -> calls.TokenIssued:
+    async def ensure_token(self, call: machine_calls.EnsureToken) -> machine_calls.TokenIssued:
         self._begin("ensure_token")
         self.tokens.add(call.operation_id)
-        return calls.TokenIssued(token_id="abcdef", expires_at=datetime.now(UTC) + timedelta(seconds=call.ttl_s))
+        return machine_calls.TokenIssued(
+            token_id="abcdef", expires_at=datetime.now(UTC) + timedelta(seconds=call.ttl_s)
+        )
 
     @activity.defn(name="revoke_token")
-    async def revoke_token(self, call: calls.RevokeToken) -> calls.Nothing:
+    async def revoke_token(self, call: machine_calls.RevokeToken) -> calls.Nothing:
         self.tokens.discard(call.operation_id)
         return calls.Nothing()
 
     @activity.defn(name="create_server")
-    async def create_server(self, call: calls.CreateServer) -> calls.ServerSeen:
+    async def create_server(self, call: machine_calls.CreateServer) -> machine_calls.ServerSeen:
         self._begin("create_server")
         self._next += 1
         self.servers[self._next] = call.machine
         self.created.append(call.machine)
         self.labels[call.machine] = dict(call.labels)
-        return calls.ServerSeen(server_id=self._next, action_ids=[1], ipv4="203.0.113.9", seen_at=datetime.now(UTC))
+        return machine_calls.ServerSeen(
+            server_id=self._next, action_ids=[1], ipv4="203.0.113.9", seen_at=datetime.now(UTC)
+        )
 
     @activity.defn(name="await_server")
-    async def await_server(self, call: calls.AwaitServer) -> calls.Nothing:
+    async def await_server(self, call: machine_calls.AwaitServer) -> calls.Nothing:
         self._begin("await_server")
         return calls.Nothing()
 
     @activity.defn(name="await_node")
-    async def await_node(self, call: calls.AwaitNode) -> calls.NodeSeen:
+    async def await_node(self, call: machine_calls.AwaitNode) -> machine_calls.NodeSeen:
         self._begin("await_node")
         while not self.join.is_set():
             activity.heartbeat()
             await asyncio.sleep(0.05)
         self.nodes[call.machine] = f"uid-{call.machine}"
         ready = call.known_digest == "joined"
-        return calls.NodeSeen(
+        return machine_calls.NodeSeen(
             presence=Presence.PRESENT,
             uid=self.nodes[call.machine],
             ready=ready,
@@ -202,36 +206,36 @@ class PretendedWorld:
         )
 
     @activity.defn(name="cordon_node")
-    async def cordon_node(self, call: calls.CordonNode) -> calls.Cordoned:
+    async def cordon_node(self, call: machine_calls.CordonNode) -> machine_calls.Cordoned:
         self._begin("cordon_node")
         uid = self.nodes.get(call.machine)
-        return calls.Cordoned(presence=Presence.PRESENT if uid else Presence.ABSENT, node_uid=uid)
+        return machine_calls.Cordoned(presence=Presence.PRESENT if uid else Presence.ABSENT, node_uid=uid)
 
     @activity.defn(name="drain_node")
-    async def drain_node(self, call: calls.DrainNode) -> calls.DrainResult:
+    async def drain_node(self, call: machine_calls.DrainNode) -> machine_calls.DrainResult:
         self.drains.append(call.machine)
         while True:
             if self.holds != call.known_holds:
-                return calls.DrainResult(outcome=calls.DrainOutcome.HELD, holds=self.holds)
+                return machine_calls.DrainResult(outcome=machine_calls.DrainOutcome.HELD, holds=self.holds)
             if not self.holds:
-                return calls.DrainResult(outcome=calls.DrainOutcome.DRAINED, evicted=2)
+                return machine_calls.DrainResult(outcome=machine_calls.DrainOutcome.DRAINED, evicted=2)
             if datetime.now(UTC) > call.deadline:
-                return calls.DrainResult(outcome=calls.DrainOutcome.TIMED_OUT, holds=self.holds)
+                return machine_calls.DrainResult(outcome=machine_calls.DrainOutcome.TIMED_OUT, holds=self.holds)
             activity.heartbeat()
             await asyncio.sleep(0.05)
 
     @activity.defn(name="delete_server")
-    async def delete_server(self, call: calls.DeleteServer) -> calls.DeleteSent:
+    async def delete_server(self, call: machine_calls.DeleteServer) -> machine_calls.DeleteSent:
         self._begin("delete_server")
         found = [number for number, name in self.servers.items() if call.server_id == number or name == call.machine]
         for number in found:
             del self.servers[number]
-        return calls.DeleteSent(server_id=found[0] if found else call.server_id)
+        return machine_calls.DeleteSent(server_id=found[0] if found else call.server_id)
 
     @activity.defn(name="await_server_gone")
-    async def await_server_gone(self, call: calls.AwaitServerGone) -> calls.ServerGone:
-        return calls.ServerGone(seen_at=datetime.now(UTC))
+    async def await_server_gone(self, call: machine_calls.AwaitServerGone) -> machine_calls.ServerGone:
+        return machine_calls.ServerGone(seen_at=datetime.now(UTC))
 
     @activity.defn(name="reap_node")
-    async def reap_node(self, call: calls.ReapNode) -> calls.Reaped:
-        return calls.Reaped(removed=self.nodes.pop(call.machine, None) is not None)
+    async def reap_node(self, call: machine_calls.ReapNode) -> machine_calls.Reaped:
+        return machine_calls.Reaped(removed=self.nodes.pop(call.machine, None) is not None)

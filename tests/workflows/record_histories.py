@@ -16,8 +16,8 @@ from temporalio.client import Client, WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
-from core.calls import Hold
 from core.cloud_errors import CloudClass
+from core.machine_calls import Hold
 from core.spec import PoolPatch
 from tests.workflows.conftest import TEMPORAL, Stage, stage
 from tests.workflows.test_pool import ready, reasons, until

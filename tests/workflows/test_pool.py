@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowHandle, WorkflowUpdateFailedError
 
-from core.calls import Health, Hold
+from core.calls import Health
 from core.cloud_errors import CloudClass
+from core.machine_calls import Hold
 from core.spec import PoolPatch
 from core.views import PoolView
 from tests.workflows.conftest import SEALED, stage

@@ -11,9 +11,9 @@ from kubernetes.aio import client
 
 from activities.drain import DrainActivities
 from activities.nodes import NodeActivities
-from core import calls
-from core.calls import DrainOutcome, DrainResult, Hold
+from core import machine_calls
 from core.drain_holds import Pauses
+from core.machine_calls import DrainOutcome, DrainResult, Hold
 from sandbox.hollow import Fault
 from tests.integration.activities_kubernetes.kube_stage import CLUSTER, Stage
 from tests.integration.activities_kubernetes.workloads import budget, on_node, pods_of, running
@@ -24,7 +24,7 @@ QUICK = Pauses(first=0.1, longest=0.3)
 
 async def cordoned(stage: Stage, number: int = 1) -> str:
     """Cordon a node as a retirement does; gives its UID."""
-    call = calls.CordonNode(
+    call = machine_calls.CordonNode(
         cluster=CLUSTER, machine=f"pool-{number}", server_id=1000 + number, node_uid=None, operation_id="retire-1"
     )
     done = await stage.run(NodeActivities(stage.apis, stage.caches).cordon_node, call)
@@ -33,7 +33,7 @@ async def cordoned(stage: Stage, number: int = 1) -> str:
 
 
 async def drain(stage: Stage, uid: str, seconds: float = 20, known: list[Hold] | None = None) -> DrainResult:
-    call = calls.DrainNode(
+    call = machine_calls.DrainNode(
         cluster=CLUSTER,
         machine="pool-1",
         node_uid=uid,
@@ -227,7 +227,7 @@ async def test_a_node_that_is_gone_needs_no_drain(stage: Stage, change: dict[str
     uid = await cordoned(stage)
     deadline = datetime.now(UTC) + timedelta(seconds=5)
     fields = {"machine": "pool-1", "node_uid": uid, "deadline": deadline} | change
-    done = await stage.run(DrainActivities(stage.apis).drain_node, calls.DrainNode(cluster=CLUSTER, **fields))
+    done = await stage.run(DrainActivities(stage.apis).drain_node, machine_calls.DrainNode(cluster=CLUSTER, **fields))
     assert done.outcome is DrainOutcome.NODE_GONE
 
 

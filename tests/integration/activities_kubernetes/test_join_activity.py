@@ -13,7 +13,7 @@ from kubernetes.aio import client
 from temporalio.exceptions import ApplicationError
 
 from activities.join import JoinActivities
-from core import calls
+from core import machine_calls
 from core.calls import JoinMethod, Owner, ProjectRef
 from core.labels import Effect, Taint
 from sandbox.hollow import ServerSeen
@@ -22,7 +22,7 @@ from tests.integration.kubernetes.kubernetes_world import eventually
 
 OPERATION = "0d5e2a54-provision"
 OWNER = Owner(organization="acme", cluster_id="cluster-uid", pool_id="pool-id", operation_id=OPERATION)
-CREATE = calls.CreateServer(
+CREATE = machine_calls.CreateServer(
     project=ProjectRef(organization="acme", credential="hetzner"),
     cluster=CLUSTER,
     owner=OWNER,
@@ -36,15 +36,15 @@ CREATE = calls.CreateServer(
 )
 
 
-async def issue(stage: Stage, ttl_s: float = 900, operation: str = OPERATION) -> calls.TokenIssued:
-    call = calls.EnsureToken(
+async def issue(stage: Stage, ttl_s: float = 900, operation: str = OPERATION) -> machine_calls.TokenIssued:
+    call = machine_calls.EnsureToken(
         cluster=CLUSTER, pool_id="pool-id", machine=CREATE.machine, operation_id=operation, ttl_s=ttl_s
     )
     return await stage.run(JoinActivities(stage.apis, stage.trusted).ensure_token, call)
 
 
 async def revoke(stage: Stage) -> None:
-    call = calls.RevokeToken(cluster=CLUSTER, operation_id=OPERATION)
+    call = machine_calls.RevokeToken(cluster=CLUSTER, operation_id=OPERATION)
     await stage.run(JoinActivities(stage.apis, stage.trusted).revoke_token, call)
 
 

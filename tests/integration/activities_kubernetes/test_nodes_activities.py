@@ -10,7 +10,7 @@ from kubernetes.aio import client
 from temporalio.exceptions import ApplicationError
 
 from activities.nodes import NodeActivities
-from core import calls
+from core import calls, machine_calls
 from core.labels import Effect, Taint
 from core.machine import Presence
 from core.node_keys import CORDONED_BY, NO_LOAD_BALANCER, OWNED_LABELS, OWNED_TAINTS
@@ -21,8 +21,8 @@ BATCH = Taint(key="dedicated", value="batch", effect=Effect.NO_SCHEDULE)
 OTHERS = {"key": "team.example/maintenance", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}
 
 
-async def sight(stage: Stage, **given: Any) -> calls.NodeSeen:
-    call = calls.AwaitNode(cluster=CLUSTER, **({"machine": "pool-1", "server_id": 1001} | given))
+async def sight(stage: Stage, **given: Any) -> machine_calls.NodeSeen:
+    call = machine_calls.AwaitNode(cluster=CLUSTER, **({"machine": "pool-1", "server_id": 1001} | given))
     return await asyncio.wait_for(stage.run(NodeActivities(stage.apis, stage.caches).await_node, call), 10)
 
 
@@ -124,9 +124,9 @@ async def test_a_sync_survives_others_writing_the_node_at_the_same_time(stage: S
     assert (await stage.world.core.read_node("pool-1")).metadata.labels["n"] == "4"
 
 
-async def cordon(stage: Stage, **given: Any) -> calls.Cordoned:
+async def cordon(stage: Stage, **given: Any) -> machine_calls.Cordoned:
     fields = {"machine": "pool-1", "server_id": 1001, "node_uid": None, "operation_id": "retire-1"} | given
-    call = calls.CordonNode(cluster=CLUSTER, **fields)
+    call = machine_calls.CordonNode(cluster=CLUSTER, **fields)
     return await stage.run(NodeActivities(stage.apis, stage.caches).cordon_node, call)
 
 
@@ -153,7 +153,7 @@ async def test_there_is_nothing_to_cordon_where_the_machine_has_no_node(stage: S
 
 async def reap(stage: Stage, **given: Any) -> bool:
     fields = {"machine": "pool-1", "server_id": 1001, "node_uid": None} | given
-    call = calls.ReapNode(cluster=CLUSTER, **fields)
+    call = machine_calls.ReapNode(cluster=CLUSTER, **fields)
     return (await stage.run(NodeActivities(stage.apis, stage.caches).reap_node, call)).removed
 
 

@@ -9,7 +9,7 @@ import pytest
 from kubernetes.aio import client
 
 from activities.drain import DrainActivities
-from core.calls import DrainNode, DrainOutcome, DrainResult
+from core.machine_calls import DrainNode, DrainOutcome, DrainResult
 from sandbox.kubernetes.faults import ApiFault
 from tests.integration.activities_kubernetes.kube_stage import CLUSTER, Stage
 from tests.integration.kubernetes.kubernetes_world import eventually
