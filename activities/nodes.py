@@ -163,8 +163,13 @@ def _with(raw: dict[str, Any], change: NodeChange) -> dict[str, Any]:
 
 
 def _same(node: NodeFacts, machine: str, server_id: int | None, uid: str | None) -> bool:
-    """Whether the node of this name is the machine's: by UID where it is known, else as it was matched at its join."""
-    return node.uid == uid if uid is not None else is_node_of(node, machine, server_id)
+    """Whether the node of this name is the machine's.
+
+    A UID that is not the known one is still the machine's where its provider id names the machine's server: somebody
+    deleted the Node and the kubelet was made to register anew.
+    """
+    known = uid is not None and node.provider_id != f"hcloud://{server_id}"
+    return node.uid == uid if known else is_node_of(node, machine, server_id)
 
 
 async def _read(api: ClusterApi, name: str) -> NodeFacts | None:

@@ -9,8 +9,11 @@ by older code may still run.
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from temporalio.client import Client, WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
@@ -64,8 +67,15 @@ async def record(client: Client, name: str, history_limit: int | None) -> None:
 
 
 def write(path: Path, history: WorkflowHistory) -> None:
-    """Write one run's history."""
-    path.write_text(history.to_json())
+    """Write one run's history, without stack traces: they hold paths of this machine and no replay needs them."""
+    path.write_text(json.dumps(without_traces(json.loads(history.to_json())), indent=1))
+
+
+def without_traces(part: Any) -> Any:
+    """`part` of a history without any stack trace in it."""
+    if isinstance(part, dict):
+        return {key: without_traces(value) for key, value in part.items() if key != "stackTrace"}
+    return [without_traces(each) for each in part] if isinstance(part, list) else part
 
 
 async def main() -> None:
@@ -80,3 +90,4 @@ async def main() -> None:
 
 if __name__ == "__main__":
     asyncio.run(main())
+    os._exit(0)  # the SDK may abort the interpreter's own exit

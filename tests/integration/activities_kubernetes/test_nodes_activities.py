@@ -144,7 +144,7 @@ async def test_a_cordon_is_marked_as_ours_and_a_person_s_is_left_as_theirs(stage
     assert all(node.metadata.labels[NO_LOAD_BALANCER] == "true" for node in (first, second))
 
 
-@pytest.mark.parametrize("given", [{"machine": "nobody"}, {"server_id": 5}, {"node_uid": "another-uid"}])
+@pytest.mark.parametrize("given", [{"machine": "nobody"}, {"server_id": 5}, {"server_id": 5, "node_uid": "x"}])
 async def test_there_is_nothing_to_cordon_where_the_machine_has_no_node(stage: Stage, given: dict[str, Any]) -> None:
     await stage.world.ready_node(1)
     assert (await cordon(stage, **given)).presence is Presence.ABSENT
@@ -172,11 +172,17 @@ async def test_reaping_takes_the_node_and_its_password_and_twice_is_fine(stage: 
 
 async def test_another_machine_s_node_of_that_name_is_not_reaped(stage: Stage) -> None:
     await stage.world.ready_node(1)
-    assert not await reap(stage, node_uid="another-uid")
+    assert not await reap(stage, server_id=5, node_uid="another-uid")
     await stage.world.core.create_namespaced_secret("kube-system", {"metadata": {"name": "pool-1.node-password.k3s"}})
     assert not await reap(stage, server_id=5)
     assert await stage.world.core.read_namespaced_secret("pool-1.node-password.k3s", "kube-system")
     assert (await stage.world.core.read_node("pool-1")).metadata.name == "pool-1"
+
+
+async def test_a_node_that_registered_anew_is_still_its_server_s(stage: Stage) -> None:
+    await stage.world.ready_node(1)
+    assert (await cordon(stage, node_uid="its-uid-before")).presence is Presence.PRESENT
+    assert await reap(stage, node_uid="its-uid-before")
 
 
 async def test_counting_pods_counts_what_a_drain_would_move(stage: Stage) -> None:
