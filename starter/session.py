@@ -166,7 +166,7 @@ class Session:
             try:
                 return await attempt()
             except RPCError as error:
-                if error.status not in _AGAIN or time.monotonic() > deadline:
+                if not _may_pass(error) or time.monotonic() > deadline:
                     raise await self._meaning(target, error) from error
                 await asyncio.sleep(0.5)
             except (WorkflowUpdateRPCTimeoutOrCancelledError, TimeoutError) as error:
@@ -192,6 +192,11 @@ class Session:
             "a worker runs, but the workflow did not answer in time; the request may still be carried out",
             hint="look again before you repeat it; `lbr doctor` finds workflows that are stuck",
         )
+
+
+def _may_pass(error: RPCError) -> bool:
+    """Whether the same call may succeed in a moment: search attributes are known seconds after they are registered."""
+    return error.status in _AGAIN or "no mapping defined for search attribute" in error.message
 
 
 def _stop_if_interrupted() -> None:
