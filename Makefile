@@ -5,10 +5,9 @@
 BIN = .venv/bin
 # The interpreter to make .venv with; empty means the first of python3, python3.13, 3.12, 3.11 that will do.
 PYTHON =
-# `make demo`: DIR= where its state goes, KEEP=1 leaves it running, CLUSTER= which Kubernetes API.
+# `make demo`: DIR= where its state goes, KEEP=1 leaves it running.
 DIR =
 KEEP =
-CLUSTER =
 
 .PHONY: help venv demo test test-slow conformance check format docs clean
 .PHONY: check-format check-lint check-types check-imports
@@ -40,10 +39,10 @@ venv: .venv/.complete ## make the virtual environment
 	touch .venv/.complete
 
 demo: venv ## watch a pool live, from nothing to nothing
-	@DIR='$(DIR)' KEEP='$(KEEP)' CLUSTER='$(CLUSTER)' $(BIN)/python -m sandbox.demo
+	@DIR='$(DIR)' KEEP='$(KEEP)' $(BIN)/python -m sandbox.demo
 
 test: venv ## the test suite, under ten minutes on two cores
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 test-slow: venv ## the tests marked slow
 	$(BIN)/python -m pytest -m slow --timeout 900

@@ -31,16 +31,8 @@ def sandbox() -> None:
 
 @sandbox.command()
 @_DIRECTORY
-@click.option(
-    "--cluster",
-    type=click.Choice(["simulated"]),
-    default="simulated",
-    show_default=True,
-    help="Which Kubernetes API the nodes join.",
-)
-def up(directory: Path | None, cluster: str) -> None:
+def up(directory: Path | None) -> None:
     """Start the sandbox in the background, or what of it does not run; its state is kept in its folder."""
-    del cluster  # one choice so far; click refuses any other
     box = _sandbox(directory)
     box.up()
     _print(box)

@@ -18,8 +18,6 @@ from test_lbr_completion import completions
 LBR = str(Path(sys.executable).with_name("lbr"))
 POOL = ("--credential", "live", "--location", "hel1", "--server-type", "cx23", "--min", "0", "--max", "5")
 
-pytestmark = pytest.mark.xdist_group("sandbox")
-
 
 @pytest.fixture(scope="module")
 def live_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:

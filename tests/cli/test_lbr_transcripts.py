@@ -18,8 +18,6 @@ from starter.main import main
 FOLDER = Path(__file__).with_name("transcripts")
 LBR = str(Path(sys.executable).with_name("lbr"))
 
-pytestmark = pytest.mark.xdist_group("sandbox")
-
 
 @pytest.fixture(scope="session")
 def normaliser(stack: Stack) -> Normaliser:
