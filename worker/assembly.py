@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from temporalio.client import Client
+from temporalio.worker import Worker
+
 from activities.audit import AuditActivities
 from activities.cluster_api import ClusterApis
 from activities.clusters import ClusterActivities
@@ -20,12 +23,9 @@ from activities.listing import ServerListings
 from activities.node_cache import NodeCaches
 from activities.nodes import NodeActivities
 from activities.servers import ServerActivities
+from activities.temporal_lookups import TemporalLookups
 from activities.vault import Vault
 from activities.watch import WatchActivities
-from temporalio.client import Client
-from temporalio.worker import Worker
-
-from activities.temporal_lookups import TemporalLookups
 from worker.runner import workflow_runner
 from worker.settings import Settings
 from workflows.cluster import ClusterWorkflow
