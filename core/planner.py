@@ -86,6 +86,12 @@ def plan(spec: PoolSpec, situation: Situation, now: datetime) -> Plan:
     return grow
 
 
+def would_remove(situation: Situation, wanted: int) -> list[Machine]:
+    """The machines that a pool of `wanted` machines would remove, in the order in which they would go."""
+    staying = [machine for machine in situation.machines if not _leaving(machine, situation)]
+    return _surplus(staying, max(0, len(staying) - wanted))
+
+
 def _plan_delete(situation: Situation) -> Plan:
     actions = [
         Action(

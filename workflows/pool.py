@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable, Coroutine
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from temporalio import workflow
@@ -21,7 +22,7 @@ from core.errors import Conflict, PoolsError
 from core.events import Reason
 from core.machine import BEFORE_READY
 from core.names import organization_workflow_id
-from core.planner import Action, ActionKind, plan
+from core.planner import Action, ActionKind, plan, would_remove
 from core.spec import PoolPatch, check_size, differences, patched
 from core.views import PoolView
 from workflows.calling import failure_of, refusals, run
@@ -42,6 +43,8 @@ from workflows.pool_children import Children
 from workflows.pool_state import PoolState
 from workflows.pool_story import Story
 from workflows.pool_watch import PoolWatch
+
+Asked = TypeVar("Asked", bound=BaseModel)
 
 LOOK_AGAIN = timedelta(minutes=10)  # how often children that may have ended silently are looked for
 AUDIT_PAUSE = timedelta(seconds=10)
@@ -115,18 +118,18 @@ class PoolWorkflow(Entity):
             elif action.kind is ActionKind.RETIRE:
                 await self._children.retire(action)
             elif action.kind is ActionKind.FINISH:
-                self._start(self._finish())
-        if syncs and not self._background:
-            self._start(self._sync(syncs))
+                self._start(self._finish)
+        if syncs:
+            self._start(lambda: self._sync(syncs))
         state.judge(now)
         await self._tell_usage()
         return max(ahead.wake_at - now, timedelta(0)) if ahead.wake_at else None
 
-    def _start(self, work: Any) -> None:
+    def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do `work` beside the loop; one at a time, and what did not start now is planned again afterwards."""
         if self._background:
-            work.close()
             return
-        task: asyncio.Task[None] = asyncio.create_task(work)
+        task = asyncio.create_task(work())
         self._background.add(task)
         task.add_done_callback(self._ended)
 
@@ -299,11 +302,10 @@ class PoolWorkflow(Entity):
 
     # --- changing -----------------------------------------------------------------------------------------
 
-    async def _as_answer(self, act: Any) -> ChangeResult:
-        result: ChangeResult = act()
-        return result
+    async def _as_answer(self, act: Callable[[], ChangeResult]) -> ChangeResult:
+        return act()
 
-    def _from_signal(self, name: str, kind: type[BaseModel], body: Any, act: Any) -> None:
+    def _from_signal(self, name: str, kind: type[Asked], body: Any, act: Callable[[Asked], object]) -> None:
         """Carry out what a signal asks for, or write down why not; a bad signal never fails a task."""
         try:
             self._refuse_when_deleting()
@@ -366,14 +368,11 @@ class PoolWorkflow(Entity):
 
     async def _preview(self, request: PreviewRequest) -> Impact:
         state = self.state
-        wanted = 0 if request.delete else min(state.target, state.target if request.max is None else request.max)
-        surplus = max(0, self._staying() - wanted)
-        situation = state.situation.model_copy(update={"deleting": False, "freeze": None, "target": wanted})
-        spec = state.spec.model_copy(update={"min": min(state.spec.min, wanted), "max": max(wanted, 0)})
-        going = [a.machine for a in plan(spec, situation, workflow.now()).actions if a.kind is ActionKind.RETIRE]
-        nodes = [name for name in going if state.machines[name].phase not in BEFORE_READY]
+        ceiling = state.target if request.max is None else request.max
+        going = would_remove(state.situation, 0 if request.delete else min(state.target, ceiling))
+        nodes = [machine.name for machine in going if machine.phase not in BEFORE_READY]
         if not nodes:
-            return Impact(servers=surplus, pods=0)
+            return Impact(servers=len(going), pods=0)
         try:
             counted = await run(
                 calls.COUNT_PODS,
@@ -382,5 +381,5 @@ class PoolWorkflow(Entity):
                 patience=timedelta(seconds=15),
             )
         except ActivityError:
-            return Impact(servers=surplus, pods=None)
-        return Impact(servers=surplus, pods=counted.pods)
+            return Impact(servers=len(going), pods=None)
+        return Impact(servers=len(going), pods=counted.pods)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.backoff import Backoff, after_failure
 from core.cloud_errors import CloudClass
 from core.machine import BEFORE_READY, LEAVING, Machine, Phase, Presence
-from core.planner import CREATES_IN_FLIGHT, SURGE, Action, ActionKind, Freeze, Situation, plan
+from core.planner import CREATES_IN_FLIGHT, SURGE, Action, ActionKind, Freeze, Situation, plan, would_remove
 from core.spec import PoolSpec
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
@@ -185,3 +185,13 @@ def test_out_of_step_nodes_are_synced_unless_they_leave() -> None:
     assert [a.id for a in actions] == ["sync/m0", "sync/m1"]
     shrinking = plan(spec(0, 3), situation(table, 1), NOW).actions
     assert [a.id for a in shrinking] == ["retire/m2", "retire/m1", "sync/m0"]
+
+
+@given(bounds, machines, st.integers(0, 12))
+def test_the_preview_names_the_machines_that_would_go(
+    limits: tuple[int, int], table: list[Machine], wanted: int
+) -> None:
+    low, high = limits
+    size = spec(low, high).within_bounds(wanted)
+    retired = of(plan(spec(low, high), situation(table, size), NOW).actions, ActionKind.RETIRE)
+    assert [machine.name for machine in would_remove(situation(table, size), size)] == [a.machine for a in retired]
