@@ -24,13 +24,17 @@ Out = TypeVar("Out", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Call(Generic[In, Out]):
-    """One activity: its registered name, its types, how long one attempt may take and how often it beats."""
+    """One activity: its registered name, its types, how long one attempt may take and how often it beats.
+
+    `mutates`: it changes the world, so whoever cancels it waits until it has really stopped.
+    """
 
     name: str
     takes: type[In]
     gives: type[Out]
     attempt: timedelta
     heartbeat: timedelta | None = None
+    mutates: bool = False
 
 
 class Nothing(BaseModel):
@@ -350,7 +354,7 @@ CHECK_PLACEMENT = Call("check_placement", CheckPlacement, Placement, 60 * _S)
 READ_POOL = Call("read_pool", ReadPool, PoolLookup, 20 * _S)
 
 WATCH_POOL = Call("watch_pool", WatchPool, PoolObservation, 12 * _M, 15 * _S)
-SYNC_NODES = Call("sync_nodes", SyncNodes, Synced, 2 * _M, 30 * _S)
+SYNC_NODES = Call("sync_nodes", SyncNodes, Synced, 2 * _M, 30 * _S, mutates=True)
 COUNT_PODS = Call("count_pods", CountPods, PodCount, 15 * _S)
 FIND_ENDED = Call("find_ended", FindEnded, Ended, 30 * _S)
 ENSURE_KEY = Call("ensure_key", EnsureKey, KeySeen, 90 * _S)

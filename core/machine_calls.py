@@ -199,7 +199,7 @@ AWAIT_SERVER = Call("await_server", AwaitServer, Nothing, 6 * _M, 15 * _S)
 AWAIT_NODE = Call("await_node", AwaitNode, NodeSeen, 26 * _M, 15 * _S)
 
 CORDON_NODE = Call("cordon_node", CordonNode, Cordoned, 30 * _S)
-DRAIN_NODE = Call("drain_node", DrainNode, DrainResult, 35 * _M, 15 * _S)
+DRAIN_NODE = Call("drain_node", DrainNode, DrainResult, 35 * _M, 15 * _S, mutates=True)
 DELETE_SERVER = Call("delete_server", DeleteServer, DeleteSent, 2 * _M)
 AWAIT_SERVER_GONE = Call("await_server_gone", AwaitServerGone, ServerGone, 10 * _M, 15 * _S)
 REAP_NODE = Call("reap_node", ReapNode, Reaped, 60 * _S)

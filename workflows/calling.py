@@ -24,6 +24,11 @@ _RETRY = RetryPolicy(
     initial_interval=timedelta(seconds=1), backoff_coefficient=2.0, maximum_interval=timedelta(seconds=30)
 )
 
+# A call that only looks may be left behind at once; of one that changes something the end must be seen.
+_CANCELLATION = {
+    False: workflow.ActivityCancellationType.TRY_CANCEL,
+    True: workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+}
 ANSWER_PATIENCE = timedelta(seconds=60)  # for calls whose answer a person waits for
 
 
@@ -38,6 +43,7 @@ def start(
         start_to_close_timeout=call.attempt,
         schedule_to_close_timeout=patience,
         heartbeat_timeout=call.heartbeat,
+        cancellation_type=_CANCELLATION[call.mutates],
         retry_policy=_RETRY,
         summary=summary,
     )

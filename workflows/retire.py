@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import ActivityError, CancelledError
 
 from core import machine_calls
 from core.events import Reason
 from core.machine import Phase, Presence
 from core.machine_calls import DrainOutcome
-from workflows.calling import drop, failure_of, run, start
+from workflows.calling import failure_of, run, start
 from workflows.messages import RETIRE_WORKFLOW
 from workflows.operation import Operation, OperationInput
 
@@ -101,10 +101,14 @@ class RetireMachine(Operation):
             summary=f"drain {self.given.machine}",
         )
         await workflow.wait_condition(lambda: handle.done() or self.held)
-        if handle.done():
+        if not handle.done():
+            handle.cancel()
+        try:
             return await handle
-        drop(handle)
-        return None
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                return None  # stopped between two evictions, and seen stopped
+            raise
 
     async def _forced(self, why: str) -> str:
         minutes = int(self.given.drain_timeout.total_seconds() // 60)
