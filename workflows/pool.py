@@ -113,6 +113,8 @@ class PoolWorkflow(Entity):
         ahead = plan(state.spec, state.situation, now)
         syncs = [action for action in ahead.actions if action.kind is ActionKind.SYNC]
         for action in ahead.actions:
+            if self._dirty:
+                break  # what was planned may no longer be wanted: plan again before the next step
             if action.kind is ActionKind.PROVISION:
                 await self._children.provision(action)
             elif action.kind is ActionKind.RETIRE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError
@@ -69,7 +69,7 @@ class RetireMachine(Operation):
     async def _evict(self, node_uid: str, deadline: datetime) -> str:
         evicted, holds = 0, list[machine_calls.Hold]()
         while True:
-            await workflow.wait_condition(lambda: not self.held)
+            deadline += await self._time_held()
             result = await self._evict_until_told(node_uid, deadline, holds)
             if result is None:
                 continue  # held in the middle of the drain; goes on from there
@@ -84,6 +84,12 @@ class RetireMachine(Operation):
                 budget = f" for budget {first.budget}" if first.budget else ""
                 more = f" and {len(holds) - 1} more" if len(holds) > 1 else ""
                 await self.report(Reason.DRAIN_WAITING, f"waits{budget}: {first.pod}: {first.message}{more}")
+
+    async def _time_held(self) -> timedelta:
+        """Wait while the pool is frozen. Returns for how long that was: a drain's time does not run meanwhile."""
+        begun = workflow.now()
+        await workflow.wait_condition(lambda: not self.held)
+        return workflow.now() - begun
 
     async def _evict_until_told(
         self, node_uid: str, deadline: datetime, holds: list[machine_calls.Hold]

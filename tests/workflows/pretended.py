@@ -34,7 +34,7 @@ class PretendedWorld:
         self.tokens: set[str] = set()
         self.keys: set[int] = set()
         self.holds: list[machine_calls.Hold] = []
-        self.drains: list[str] = []
+        self.drains: list[tuple[str, datetime]] = []
         self.counts: Counter[str] = Counter()
         self.failures: dict[str, list[CloudFailure]] = {}
         self.join = asyncio.Event()
@@ -213,7 +213,7 @@ class PretendedWorld:
 
     @activity.defn(name="drain_node")
     async def drain_node(self, call: machine_calls.DrainNode) -> machine_calls.DrainResult:
-        self.drains.append(call.machine)
+        self.drains.append((call.machine, call.deadline))
         while True:
             if self.holds != call.known_holds:
                 return machine_calls.DrainResult(outcome=machine_calls.DrainOutcome.HELD, holds=self.holds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -143,9 +144,13 @@ async def test_paused_in_the_middle_of_a_drain_stops_and_goes_on(temporal: Clien
         on.world.holds = []
         await until(pool, lambda seen: seen.row.phase == "Paused")
         assert len(on.world.servers) == 1
+        frozen_at = datetime.now(UTC)
+        await on.ask(pool, "update", PoolPatch(max=2), ChangeResult)
+        frozen_for = datetime.now(UTC) - frozen_at
         await on.ask(pool, "pause", PauseRequest(paused=False), ChangeResult)
         await until(pool, ready(0))
         assert on.world.servers == {}
+        assert on.world.drains[-1][1] - on.world.drains[0][1] >= frozen_for, "the drain's time stood still"
 
 
 async def test_stock_out_backs_off_and_says_so(temporal: Client) -> None:
