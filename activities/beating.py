@@ -8,6 +8,9 @@ from contextlib import asynccontextmanager
 
 from temporalio import activity
 
+from activities.failures import as_application_error
+from core.cloud_errors import CloudClass, CloudFailure
+
 BEAT_S = 4.0  # below a third of the shortest heartbeat timeout
 
 
@@ -25,3 +28,26 @@ async def beating(details: Callable[[], object]) -> AsyncIterator[None]:
         yield
     finally:
         task.cancel()
+
+
+def check_shutdown() -> None:
+    """End an attempt that only waits once its worker is asked to stop: another worker goes on at once.
+
+    Raises ApplicationError, which Temporal retries.
+    """
+    if activity.is_worker_shutdown():
+        text = "this worker stops; another one goes on"
+        raise as_application_error(CloudFailure(cls=CloudClass.UNKNOWN, code="worker_stops", message=text))
+
+
+async def beat_for(seconds: float) -> None:
+    """Wait between two looks, beating, so that a cancellation arrives and a lost worker is noticed.
+
+    Raises ApplicationError when the worker is asked to stop meanwhile.
+    """
+    while seconds > 0:
+        check_shutdown()
+        activity.heartbeat()
+        step = min(seconds, 2.0)
+        await asyncio.sleep(step)
+        seconds -= step

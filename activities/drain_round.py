@@ -6,6 +6,7 @@ import asyncio
 import time
 from datetime import UTC, datetime, timedelta
 
+from activities.beating import check_shutdown
 from activities.cluster_api import ClusterApi
 from activities.cluster_errors import ClusterError
 from activities.drain_pods import Answer, Verdict, evict, pods_on, volumes_on
@@ -57,6 +58,7 @@ class Drain:
                 return self.result(DrainOutcome.TIMED_OUT)
             if self._holds.news:
                 return self.result(DrainOutcome.HELD)
+            check_shutdown()
             await asyncio.sleep(self._look_s)
 
     async def _node(self, api: ClusterApi) -> NodeFacts | None:

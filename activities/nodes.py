@@ -7,7 +7,7 @@ from typing import Any
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.beating import beating
+from activities.beating import beating, check_shutdown
 from activities.cluster_api import ClusterApi, ClusterApis
 from activities.cluster_errors import ClusterError, as_temporal
 from activities.drain_pods import pods_on
@@ -43,6 +43,7 @@ class NodeActivities:
                 seen = _seen(cache, call)
                 if seen.digest != call.known_digest:
                     return seen
+                check_shutdown()
                 await cache.wait_change(generation, LOOK_S)
 
     @activity.defn(name=machine_calls.CORDON_NODE.name)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
 from hcloud import Client
-from temporalio import activity
 
 from activities.failures import Failure, as_application_error
 from activities.hetzner_client import Cloud
@@ -44,12 +42,3 @@ class Projects:
             return await self.call(project, act)
         except Failure as error:
             raise as_application_error(error.failure) from error
-
-
-async def beat_for(seconds: float) -> None:
-    """Wait, beating, so that a cancellation reaches the activity and a lost worker is noticed."""
-    while seconds > 0:
-        activity.heartbeat()
-        step = min(seconds, 2.0)
-        await asyncio.sleep(step)
-        seconds -= step

@@ -13,9 +13,10 @@ from hcloud.servers import BoundServer, CreateServerResponse, Server
 from hcloud.ssh_keys import SSHKey
 from temporalio import activity
 
+from activities.beating import beat_for
 from activities.failures import Failure, as_application_error
 from activities.hetzner_client import Cloud
-from activities.project import Projects, beat_for
+from activities.project import Projects
 from activities.vault import Vault
 from core import calls, machine_calls
 from core.cloud_errors import CloudClass, CloudFailure

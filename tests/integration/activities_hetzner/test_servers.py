@@ -196,3 +196,11 @@ async def test_nothing_but_a_404_is_gone(stage: CloudStage, fault: dict[str, Any
     call = machine_calls.AwaitServerGone(project=PROJECT, server_id=made.server_id)
     failure, _ = await stage.failure(of(stage).await_server_gone, call)
     assert failure.cls is not CloudClass.GONE
+
+
+async def test_a_worker_that_stops_hands_a_wait_over(stage: CloudStage) -> None:
+    made = await stage.run(of(stage).create_server, await create_call(stage))
+    stage.environment.worker_shutdown()
+    call = machine_calls.AwaitServerGone(project=PROJECT, server_id=made.server_id)
+    failure, again = await stage.failure(of(stage).await_server_gone, call)
+    assert (failure.code, again) == ("worker_stops", True)
