@@ -46,7 +46,9 @@ class PoolWatch:
 
     async def _once(self) -> None:
         state, subject = self.state, self._subject()
-        handle = start(calls.WATCH_POOL, self._argument(), summary=f"watch {len(subject[1])} nodes and their servers")
+        count = len(subject[1])
+        what = "1 node and its server" if count == 1 else f"{count} nodes and their servers"
+        handle = start(calls.WATCH_POOL, self._argument(), summary=f"watch {what}")
         await workflow.wait_condition(lambda: handle.done() or self._subject() != subject)
         if not handle.done():
             drop(handle)

@@ -40,7 +40,7 @@ def test_the_page_of_a_pool_tells_its_story(stand: Stand, page: Page, tmp_path: 
 
     page.goto(base)
     expect(page.get_by_text("add prod-seen-").first).to_be_visible(timeout=WAIT_MS)
-    expect(page.get_by_text("watch 1 nodes and their servers").first).to_be_visible()
+    expect(page.get_by_text("watch 1 node and its server").first).to_be_visible()
     page.screenshot(path=photos / "timeline.png")
     run = page.url.rsplit("/", 1)[0]
 
