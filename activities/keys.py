@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from hcloud import Client
+from hcloud import APIException, Client
+from hcloud.ssh_keys import BoundSSHKey
 from temporalio import activity
 
 from activities.failures import Failure
@@ -35,18 +36,35 @@ class KeyActivities:
 
 
 def _ensure(client: Client, call: calls.EnsureKey) -> int:
-    known = client.ssh_keys.get_by_name(call.name)
-    if known is None:
-        public = Ed25519PrivateKey.generate().public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
-        known = client.ssh_keys.create(name=call.name, public_key=public.decode(), labels=pool_labels(call.owner))
-    elif not owned_by(known.labels or {}, call.owner):
+    key = client.ssh_keys.get_by_name(call.name) or _made(client, call)
+    if not owned_by(key.labels or {}, call.owner):
         raise Failure.of(
             CloudClass.INVALID, "name_taken", f"an SSH key named {call.name} exists and is not this pool's"
         )
-    assert known.id is not None
-    return known.id
+    assert key.id is not None
+    return key.id
+
+
+def _made(client: Client, call: calls.EnsureKey) -> BoundSSHKey:
+    public = Ed25519PrivateKey.generate().public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    try:
+        return client.ssh_keys.create(name=call.name, public_key=public.decode(), labels=pool_labels(call.owner))
+    except APIException as error:
+        if error.code != "uniqueness_error":
+            raise
+    # The machines of a new pool all ask at once, and one of them was first.
+    key = client.ssh_keys.get_by_name(call.name)
+    if key is None:
+        raise Failure.of(
+            CloudClass.UNKNOWN, "uniqueness_error", f"the SSH key {call.name} exists but is not listed yet"
+        )
+    return key
 
 
 def _remove(client: Client, call: calls.RemoveKeys) -> None:
     for key in client.ssh_keys.get_all(label_selector=pool_selector(call.owner)):
-        client.ssh_keys.delete(key)
+        try:
+            client.ssh_keys.delete(key)
+        except APIException as error:
+            if error.code != "not_found":
+                raise
