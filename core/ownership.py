@@ -38,8 +38,3 @@ def pool_selector(owner: Owner) -> str:
 def managed_selector() -> str:
     """The label selector that finds everything of ours in a project."""
     return f"managed-by=={MANAGED_BY}"
-
-
-def pool_of(labels: dict[str, str]) -> str:
-    """The pool id that `labels` name, or ''."""
-    return labels.get(_POOL_ID, "")
