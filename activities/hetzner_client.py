@@ -1,13 +1,14 @@
 """The one place that talks to `hcloud`: threads, timeouts, and its many kinds of failure made one.
 
 The client is synchronous and its sessions are not safe to share between threads, so each call borrows a client
-that nobody else uses at that time. Its own retries are cut to one, because a create that is sent twice blindly
-is what looks up and adopts are for, and because Temporal retries with the whole picture.
+that nobody else uses at that time. Its own retries, five of them and blind, are cut to one: Temporal retries too,
+and its next attempt looks before it creates.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,7 @@ Answer = TypeVar("Answer")
 
 TIMEOUT = (10.0, 60.0)  # connect, read: creates were seen to take most of a minute
 IDLE_CLIENTS = 8  # kept per token
+_TOKEN_START = re.compile(r"token '[^']*'")  # the reply to a spent budget quotes the token's first characters
 
 
 class Cloud:
@@ -44,7 +46,10 @@ class Cloud:
 
     def _borrowed(self, token: str, act: Callable[[Client], Answer]) -> Answer:
         idle = self._idle[token]
-        client = idle.pop() if idle else self._new(token)
+        try:
+            client = idle.pop()
+        except IndexError:
+            client = self._new(token)
         try:
             return act(client)
         except (HCloudException, requests.RequestException, KeyError, TypeError, ValueError) as error:
@@ -69,7 +74,7 @@ class Cloud:
 def understand(error: Exception) -> CloudFailure:
     """What a failure of the client means. A reply without sense leaves the outcome unknown, never 'gone'."""
     if isinstance(error, APIException):
-        message = str(error.message)
+        message = _TOKEN_START.sub("this token", str(error.message))
         cls = classify(str(error.code), message)
         return CloudFailure(cls=cls, code=str(error.code), message=message, correlation_id=error.correlation_id or "")
     if isinstance(error, ActionException):
