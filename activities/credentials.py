@@ -17,6 +17,8 @@ from core import calls
 from core.calls import Health, Probe
 from core.cloud_errors import CloudClass, CloudFailure
 
+# A token that may write is told that the body is wrong; one that may only read is turned away before that.
+_MAY_WRITE = ("invalid_input", "json_error")
 _READ_ONLY = ("token_readonly", "forbidden")
 
 
@@ -36,7 +38,7 @@ class CredentialActivities:
             try:
                 await self._cloud.call(token, step)
             except Failure as error:
-                if step is _write and error.failure.cls is CloudClass.INVALID:
+                if step is _write and error.failure.code in _MAY_WRITE:
                     return Probe(health=Health.VALID, message="reads and writes")
                 return _finding(error.failure)
         return Probe(
@@ -51,12 +53,14 @@ class CredentialActivities:
         chosen = known.get(call.server_type)
         return calls.Placement(
             known_locations=locations,
-            known_types=sorted(name for name, each in known.items() if _sold_in(each)),
+            # A type that nobody sells today exists all the same; as advice it would be of no use.
+            known_types=sorted(name for name, each in known.items() if each is chosen or _sold_in(each)),
             sold_in=_sold_in(chosen) if chosen else [],
             architecture=(chosen.architecture or "") if chosen else "",
             cores=(chosen.cores or 0) if chosen else 0,
             memory_gb=(chosen.memory or 0) if chosen else 0,
             disk_gb=(chosen.disk or 0) if chosen else 0,
+            unavailable_after=_last_day(chosen, call.location) if chosen else None,
         )
 
 
@@ -70,11 +74,13 @@ def _write(client: Client) -> None:
 
 def _finding(failure: CloudFailure) -> Probe:
     if failure.code in _READ_ONLY:
-        text = "the token may only read: make one with Read & Write"
+        text = "the token may only read: make one with Read & Write and store that"
         return Probe(health=Health.INVALID, reason=failure.code, message=text)
     if failure.cls is CloudClass.CREDENTIAL:
-        return Probe(health=Health.INVALID, reason=failure.code, message="Hetzner Cloud does not accept the token")
-    return Probe(health=Health.UNKNOWN, reason=failure.code, message=f"could not be checked: {failure}")
+        text = "Hetzner Cloud does not accept the token: make a new one and store that"
+        return Probe(health=Health.INVALID, reason=failure.code, message=text)
+    text = f"the token could not be checked, and will be later: {failure}"
+    return Probe(health=Health.UNKNOWN, reason=failure.code, message=text)
 
 
 def _catalogue(client: Client) -> tuple[list[BoundServerType], list[str]]:
@@ -89,6 +95,14 @@ def _sold_in(server_type: BoundServerType) -> list[str]:
         for each in server_type.locations or []
         if each.available and not _ended(each.deprecation, now)
     )
+
+
+def _last_day(server_type: BoundServerType, location: str) -> datetime | None:
+    """After when the type cannot be ordered in `location` any more, if that is announced."""
+    for each in server_type.locations or []:
+        if each.location.name == location and each.deprecation is not None:
+            return each.deprecation.unavailable_after
+    return None
 
 
 def _ended(deprecation: DeprecationInfo | None, now: datetime) -> bool:
