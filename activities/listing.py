@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections import defaultdict
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from hcloud import Client
 from hcloud.servers import BoundServer
@@ -52,15 +54,19 @@ class ServerListings:
         self.interval_s = interval_s
         self._projects = Projects(cloud, vault)
         self._listings: dict[tuple[str, str], Listing] = {}
+        self._read_at: dict[
+            tuple[str, str], float
+        ] = {}  # monotonic: a clock that is set back must not stop the reading
         self._locks: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def look(self, project: ProjectRef) -> Listing:
         """The project's listing; callers at the same time share one request. Never raises for the cloud's failures."""
         key = (project.organization, project.credential)
         async with self._locks[key]:
-            known = self._listings.get(key, Listing())
-            if known.at is None or datetime.now(UTC) - known.at >= timedelta(seconds=self.interval_s):
+            known, now = self._listings.get(key, Listing()), time.monotonic()
+            if now - self._read_at.get(key, -math.inf) >= self.interval_s:
                 known = self._listings[key] = await self._read(project, known)
+                self._read_at[key] = now
             return known
 
     async def _read(self, project: ProjectRef, known: Listing) -> Listing:
