@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
@@ -83,3 +84,10 @@ class CloudStage:
         except ApplicationError as error:
             return CloudFailure.model_validate(error.details[0]), not error.non_retryable
         raise AssertionError(f"it did not fail but gave {answer}")
+
+
+async def eventually(holds: Callable[[], bool], within_s: float = 10) -> None:
+    """Return once `holds`; fails when it does not in time."""
+    async with asyncio.timeout(within_s):
+        while not holds():  # noqa: ASYNC110 (what is waited for is in another thread)
+            await asyncio.sleep(0.01)
