@@ -13,13 +13,10 @@ set -eu
 _PRELUDE = """
 wait_for_time() {
   # A skewed clock makes every certificate look not yet valid; one minute is enough where NTP is reachable.
-  i=0
-  while [ "$i" -lt 60 ]; do
-    [ "$(timedatectl show --property=NTPSynchronized --value 2>/dev/null)" = yes ] && return 0
-    i=$((i + 1))
-    sleep 1
-  done
-  echo "the clock is not synchronized after 60 s; joining anyway" >&2
+  # The limit is on the whole wait, because timedatectl itself hangs where its service does not answer.
+  timeout 60 sh -c '
+    until [ "$(timedatectl show --property=NTPSynchronized --value 2>/dev/null)" = yes ]; do sleep 1; done
+  ' || echo "the clock is not synchronized after 60 s; joining anyway" >&2
 }
 
 again() {
@@ -90,7 +87,7 @@ join() {
 
 command -v kubelet >/dev/null 2>&1 || install_packages
 # The cluster's own version and no other: an image may bring one.
-if ! kubelet --version | grep -qwF "$KUBELET_VERSION"; then
+if [ "$(kubelet --version)" != "Kubernetes $KUBELET_VERSION" ]; then
   echo "the installed kubelet is not $KUBELET_VERSION; it does not join" >&2
   exit 1
 fi

@@ -118,7 +118,7 @@ def _kubeadm_files(join: Join) -> list[dict[str, str]]:
     }
     settings = {
         "CONFIG": KUBEADM_FILE,
-        "KUBELET_VERSION": f"v{join.version.release}",
+        "KUBELET_VERSION": str(join.version),
         "RELEASE": join.version.release,
         "MINOR": f"v{join.version.major}.{join.version.minor}",
     }

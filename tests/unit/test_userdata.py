@@ -250,8 +250,24 @@ def test_kubeadm_joins_with_the_provider_id_and_cleans_up_after_a_failed_try(tmp
     assert {"name": "provider-id", "value": "hcloud://4711"} in arguments
 
 
-def test_a_kubelet_of_another_version_does_not_join(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, render(join(JoinMethod.KUBEADM)), "Kubernetes v1.34.10")
+def test_a_clock_that_is_never_right_holds_the_join_up_for_a_minute_at_most(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, render(join()), "k3s version v1.34.1+k3s1 (x)")
+    (tmp_path / "bin/timedatectl").write_text("#!/bin/sh\nexec /bin/sleep 20\n")
+    # A minute that passes quickly: the limit asked for is noted, and is half a second.
+    (tmp_path / "bin/timeout").write_text(
+        '#!/bin/sh\necho "timeout $1" >>"$ROOT/log"\nshift\nexec /usr/bin/timeout 0.5 "$@"\n'
+    )
+    (tmp_path / "bin/timeout").chmod(0o755)
+    done = machine.boot()
+    assert done.returncode == 0, done.stderr
+    assert "timeout 60" in machine.read("log").splitlines()
+    assert "not synchronized after 60 s" in done.stderr
+    assert "systemctl enable --now --no-block k3s-agent" in machine.read("log")
+
+
+@pytest.mark.parametrize("installed", ["v1.34.10", "v1.34.1-rc.0", "v1.33.1"])
+def test_a_kubelet_of_another_version_does_not_join(installed: str, tmp_path: Path) -> None:
+    machine = Machine(tmp_path, render(join(JoinMethod.KUBEADM)), f"Kubernetes {installed}")
     done = machine.boot()
     assert done.returncode == 1
     assert "kubeadm join" not in machine.read("log")
