@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from activities.cluster_api import ClusterApi
 from activities.cluster_errors import ClusterError
@@ -36,6 +37,10 @@ RIGHTS = (
 
 async def probe(api: ClusterApi, call: ProbeCluster) -> ClusterProbe:
     """Does it answer, which cluster is it, can machines join as asked, may we do what we must. Never raises."""
+    endpoint = (call.api_endpoint or api.server).rstrip("/")
+    if not joinable(endpoint):
+        text = "nodes need an API endpoint such as https://10.0.0.1:6443, with no path: give it by --api-endpoint"
+        return ClusterProbe(health=Health.INVALID, reason="ApiEndpoint", message=text)
     try:
         version = await api.version()
         problem = mismatch(version, call.join)
@@ -49,10 +54,22 @@ async def probe(api: ClusterApi, call: ProbeCluster) -> ClusterProbe:
     if missing:
         text = f"the kubeconfig's user may not {', '.join(missing)}"
         return ClusterProbe(health=Health.INVALID, reason="Forbidden", message=text)
-    endpoint = (call.api_endpoint or api.server).rstrip("/")
     return ClusterProbe(
         health=Health.VALID, version=version, cluster_id=namespace["metadata"]["uid"], api_endpoint=endpoint
     )
+
+
+def joinable(endpoint: str) -> bool:
+    """Whether nodes can be sent to `endpoint`: scheme, host, at most a port.
+
+    A path, as management servers have that pass calls on, leads no kubelet to its cluster.
+    """
+    try:
+        parts = urlsplit(endpoint)
+        bare = (parts.path, parts.query, parts.fragment, parts.username) == ("", "", "", None)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and bare
+    except ValueError:  # a port that is none
+        return False
 
 
 def mismatch(version: str, join: JoinMethod) -> str:

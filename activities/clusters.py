@@ -8,7 +8,7 @@ import time
 from temporalio import activity
 
 from activities.beating import beating
-from activities.cluster_api import ClusterApi, ClusterApis
+from activities.cluster_api import TIMEOUT_S, ClusterApi, ClusterApis
 from activities.cluster_errors import ClusterError, as_temporal
 from activities.cluster_probe import probe
 from activities.manifests import apply, objects_of
@@ -71,7 +71,8 @@ class ClusterActivities:
 
     async def _see(self, cluster: ClusterRef, cache: NodeCache) -> ClusterSeen:
         if cache.generation == 0:
-            await cache.wait_change(0, AGAIN_S)
+            # A slow first list is no news; it ends within its own timeout, well or badly.
+            await cache.wait_change(0, TIMEOUT_S + AGAIN_S)
         try:
             version = await self._version(cluster)
         except ClusterError as error:

@@ -9,15 +9,34 @@ import yaml
 from activities.cluster_api import ClusterApi
 from activities.cluster_errors import ClusterError
 
+_FOREIGN = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value")
 _FIRST = ("Namespace", "CustomResourceDefinition")  # others of the same manifest live in them or are of their kinds
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML as API servers take it: dates and a lone `=` are text to them, for JSON knows neither.
+
+    Aliases are refused: written out as JSON, a few hundred characters of them outgrow a worker's memory.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not allowed")
+        return super().compose_node(parent, index)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, form) for tag, form in resolvers if tag not in _FOREIGN]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 def objects_of(manifest: str) -> list[dict[str, Any]]:
     """The objects of a multi-document YAML, lists unpacked, in the order to apply them. Raises ClusterError."""
     try:
-        documents = [document for document in yaml.safe_load_all(manifest) if document]
-    except yaml.YAMLError as error:
-        raise _bad(f"it is not YAML ({type(error).__name__})") from error
+        documents = [document for document in yaml.load_all(manifest, _Loader) if document]
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise _bad(f"it is not YAML without aliases ({type(error).__name__})") from error
     objects = [each for document in documents for each in _unpacked(document)]
     if not objects:
         raise _bad("it holds no object")
@@ -44,7 +63,7 @@ def _unpacked(document: Any) -> list[dict[str, Any]]:
         return [each for item in document["items"] for each in _unpacked(item)]
     metadata = document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
-    if not (document.get("apiVersion") and document.get("kind") and name):
+    if not all(text and isinstance(text, str) for text in (document.get("apiVersion"), document.get("kind"), name)):
         raise _bad("an object of it lacks apiVersion, kind or metadata.name")
     return [document]
 

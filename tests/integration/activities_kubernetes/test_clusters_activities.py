@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 import yaml
 from temporalio.exceptions import ApplicationError
 
-from activities.clusters import ClusterActivities
+from activities.clusters import AGAIN_S, ClusterActivities
+from activities.node_cache import NodeCaches
 from core import calls
 from core.calls import ClusterProbe, ClusterSeen, Health, JoinMethod
 from sandbox.kubernetes.faults import ApiFault
@@ -71,6 +73,22 @@ async def test_a_kubeconfig_that_is_refused_or_broken_is_invalid_and_silence_is_
     assert "no connection" in silent.message
 
 
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "10.0.0.1:6443",
+        "https://10.0.0.1:port",
+        "https://rancher.example/k8s/clusters/c-1",
+        "ftp://10.0.0.1",
+        "https://",
+    ],
+)
+async def test_an_endpoint_that_leads_no_node_anywhere_is_refused(stage: Stage, endpoint: str) -> None:
+    found = await probe(stage, endpoint=endpoint)
+    assert (found.health, found.reason) == (Health.INVALID, "ApiEndpoint")
+    assert "--api-endpoint" in found.message
+
+
 async def with_rights(stage: Stage, *, without: str = "") -> None:
     """Let the stored kubeconfig be that of the documented service account, with one verb on nodes taken away."""
     documents = list(yaml.safe_load_all(RIGHTS.read_text()))
@@ -126,9 +144,28 @@ async def test_a_manifest_is_applied_whole_and_again_without_harm(stage: Stage) 
     assert config.data == {"mode": "wireguard"}
 
 
+async def test_what_is_a_date_or_an_equals_sign_to_yaml_alone_arrives_as_text(stage: Stage) -> None:
+    await apply(stage, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {day: 2026-12-01, sign: =}}")
+    config = await stage.world.core.read_namespaced_config_map("c", "default")
+    assert config.data == {"day": "2026-12-01", "sign": "="}
+
+
+ALIASED = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: &a x, b: *a}}"
+LISTED_KIND = "{apiVersion: v1, kind: [ConfigMap], metadata: {name: c}}"
+
+
 @pytest.mark.parametrize(
     "manifest",
-    ["a: [b", "# empty", "- 1", "kind: ConfigMap", "{apiVersion: v1, kind: ConfigMap, metadata: {name: '-Bad-'}}"],
+    [
+        ALIASED,
+        LISTED_KIND,
+        "[" * 3000,
+        "a: [b",
+        "# empty",
+        "- 1",
+        "kind: ConfigMap",
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: '-Bad-'}}",
+    ],
 )
 async def test_a_manifest_that_can_never_be_applied_ends_the_try(stage: Stage, manifest: str) -> None:
     with pytest.raises(ApplicationError) as caught:
@@ -172,6 +209,20 @@ async def test_a_watched_cluster_tells_version_nodes_and_health_when_they_change
     seen = await news(stage, seen, health=Health.UNKNOWN)
     stage.world.cluster.faults.clear()
     await news(stage, seen, health=Health.VALID, nodes=1)
+
+
+async def test_a_new_worker_s_slow_first_list_is_no_news(stage: Stage) -> None:
+    await stage.world.ready_node(1)
+    seen = await news(stage, await watch(stage), nodes=1)
+    slow = ApiFault("GET", "/api/v1/nodes", code=0, delay=AGAIN_S + 1)
+    stage.world.cluster.faults.add(slow)
+    caches = NodeCaches(stage.apis)
+    try:
+        again = await watch(replace(stage, caches=caches), seen, AGAIN_S + 1.5)
+    finally:
+        await caches.close()
+    assert slow.count == 0
+    assert again == seen
 
 
 async def test_one_failed_look_at_a_cluster_is_no_news(stage: Stage) -> None:
