@@ -143,10 +143,11 @@ class PoolWorkflow(Entity):
         """Bring the named nodes' labels and taints into step with the spec."""
         state = self.state
         nodes = {a.machine: m.node_uid for a in actions if (m := state.machines.get(a.machine)) and m.node_uid}
+        asked = state.spec
         try:
             synced = await run(
                 calls.SYNC_NODES,
-                calls.SyncNodes(cluster=self._cluster, nodes=nodes, labels=state.spec.labels, taints=state.spec.taints),
+                calls.SyncNodes(cluster=self._cluster, nodes=nodes, labels=asked.labels, taints=asked.taints),
                 summary=f"labels and taints of {len(nodes)} nodes",
                 patience=timedelta(minutes=5),
             )
@@ -155,13 +156,14 @@ class PoolWorkflow(Entity):
             await workflow.sleep(timedelta(seconds=30), summary="labels and taints: try again")
             return
         for name, changed in sorted(synced.changed.items()):
-            if (machine := state.machines.get(name)) is not None:
-                machine.in_step = True
             if changed:
                 state.note(workflow.now(), Reason.NODE_SYNCED, changed, name)
-        for name in synced.missing:
+        if (asked.labels, asked.taints) != (state.spec.labels, state.spec.taints):
+            return  # changed again meanwhile: the nodes are in step with what is no longer wanted
+        # A node that is missing has nothing to bring into step; the watch judges its absence.
+        for name in sorted([*synced.changed, *synced.missing]):
             if (machine := state.machines.get(name)) is not None:
-                machine.in_step = True  # there is no node to bring into step; the watch judges its absence
+                machine.in_step = True
 
     async def _finish(self) -> None:
         """End the pool once the audit finds nothing of it."""

@@ -39,6 +39,8 @@ class PretendedWorld:
         self.failures: dict[str, list[CloudFailure]] = {}
         self.join = asyncio.Event()
         self.join.set()
+        self.sync = asyncio.Event()
+        self.sync.set()
         self.health = Health.VALID
         self.seen: dict[str, calls.MachineSeen] = {}
         self.news = asyncio.Event()
@@ -130,6 +132,7 @@ class PretendedWorld:
     @activity.defn(name="sync_nodes")
     async def sync_nodes(self, call: calls.SyncNodes) -> calls.Synced:
         self._begin("sync_nodes")
+        await self.sync.wait()
         for name in call.nodes:
             self.labels[name] = dict(call.labels)
         return calls.Synced(changed=dict.fromkeys(call.nodes, "labels"))
