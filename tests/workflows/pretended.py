@@ -35,6 +35,7 @@ class PretendedWorld:
         self.keys: set[int] = set()
         self.holds: list[machine_calls.Hold] = []
         self.drains: list[tuple[str, datetime]] = []
+        self.draining = 0
         self.counts: Counter[str] = Counter()
         self.failures: dict[str, list[CloudFailure]] = {}
         self.join = asyncio.Event()
@@ -217,6 +218,13 @@ class PretendedWorld:
     @activity.defn(name="drain_node")
     async def drain_node(self, call: machine_calls.DrainNode) -> machine_calls.DrainResult:
         self.drains.append((call.machine, call.deadline))
+        self.draining += 1
+        try:
+            return await self._drain(call)
+        finally:
+            self.draining -= 1
+
+    async def _drain(self, call: machine_calls.DrainNode) -> machine_calls.DrainResult:
         while True:
             if self.holds != call.known_holds:
                 return machine_calls.DrainResult(outcome=machine_calls.DrainOutcome.HELD, holds=self.holds)

@@ -140,8 +140,8 @@ async def test_paused_in_the_middle_of_a_drain_stops_and_goes_on(temporal: Clien
         seen = await until(pool, lambda seen: "DrainWaiting" in reasons(seen))
         assert "DrainBlocked" in [c.type for c in seen.conditions if c.status]
         await on.ask(pool, "pause", PauseRequest(), ChangeResult)
+        await until(pool, lambda seen: seen.row.phase == "Paused" and not on.world.draining)
         on.world.holds = []
-        await until(pool, lambda seen: seen.row.phase == "Paused")
         assert len(on.world.servers) == 1
         await on.ask(pool, "update", PoolPatch(max=2), ChangeResult)
         await on.ask(pool, "pause", PauseRequest(paused=False), ChangeResult)
