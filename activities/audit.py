@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from temporalio import activity
 
+from activities.beating import beaten
 from activities.cloud_audit import look_for_leftovers
 from activities.cluster_api import ClusterApis
 from activities.cluster_errors import ClusterError, as_temporal
@@ -22,6 +23,7 @@ class AuditActivities:
         self._projects = Projects(cloud, vault)
 
     @activity.defn(name=calls.AUDIT_POOL.name)
+    @beaten
     async def audit_pool(self, call: calls.AuditPool) -> calls.Leftovers:
         """What is left of the pool. An answer that cannot be had is an error, never 'nothing'."""
         cloud = await self._projects.run(call.project, lambda client: look_for_leftovers(client, call))

@@ -1,15 +1,24 @@
-"""Heartbeats beside the work: a single call may take longer than a heartbeat's time."""
+"""Heartbeats beside the work: a single call may take longer than a heartbeat's time.
+
+Without them a lost worker would be noticed only when the time of the whole attempt is over.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import wraps
+from typing import Any, TypeVar
 
 from temporalio import activity
 
 from activities.failures import as_application_error
 from core.cloud_errors import CloudClass, CloudFailure
+
+Owner = TypeVar("Owner")
+In = TypeVar("In")
+Out = TypeVar("Out")
 
 BEAT_S = 4.0  # below a third of the shortest heartbeat timeout
 
@@ -28,6 +37,26 @@ async def beating(details: Callable[[], object]) -> AsyncIterator[None]:
         yield
     finally:
         task.cancel()
+
+
+def beaten(
+    act: Callable[[Owner, In], Awaitable[Out]],
+) -> Callable[[Owner, In], Coroutine[Any, Any, Out]]:
+    """An activity that beats from its start to its end and finishes what it began.
+
+    A cancellation that arrives with a beat does not cut a request off whose outcome would then be unknown.
+    """
+
+    @wraps(act)
+    async def whole(self: Owner, call: In) -> Out:
+        work = asyncio.ensure_future(act(self, call))
+        async with beating(lambda: None):
+            try:
+                return await asyncio.shield(work)
+            except asyncio.CancelledError:
+                return await work
+
+    return whole
 
 
 def check_shutdown() -> None:

@@ -7,7 +7,7 @@ import time
 
 from temporalio import activity
 
-from activities.beating import beating
+from activities.beating import beaten, beating
 from activities.cluster_api import TIMEOUT_S, ClusterApi, ClusterApis
 from activities.cluster_errors import ClusterError, as_temporal
 from activities.cluster_probe import probe
@@ -44,6 +44,7 @@ class ClusterActivities:
             await api.close()
 
     @activity.defn(name=calls.APPLY_MANIFEST.name)
+    @beaten
     async def apply_manifest(self, call: calls.ApplyManifest) -> calls.Applied:
         """Apply every object of a manifest. Doing it again changes nothing."""
         try:

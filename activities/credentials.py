@@ -9,6 +9,7 @@ from hcloud.deprecation.domain import DeprecationInfo
 from hcloud.server_types import BoundServerType
 from temporalio import activity
 
+from activities.beating import beaten
 from activities.failures import Failure
 from activities.hetzner_client import Cloud
 from activities.project import Projects
@@ -31,6 +32,7 @@ class CredentialActivities:
         self._projects = Projects(cloud, vault)
 
     @activity.defn(name=calls.PROBE_CREDENTIAL.name)
+    @beaten
     async def probe_credential(self, call: calls.ProbeCredential) -> Probe:
         """One read, then a write whose empty body the API refuses after it has checked the token's rights."""
         token = self._vault.open_token(call.organization, call.name, call.sealed)
@@ -46,6 +48,7 @@ class CredentialActivities:
         )
 
     @activity.defn(name=calls.CHECK_PLACEMENT.name)
+    @beaten
     async def check_placement(self, call: calls.CheckPlacement) -> calls.Placement:
         """Today's catalogue, as far as it concerns one type and location."""
         types, locations = await self._projects.run(call.project, _catalogue)
@@ -56,11 +59,6 @@ class CredentialActivities:
             # A type that nobody sells today exists all the same; as advice it would be of no use.
             known_types=sorted(name for name, each in known.items() if each is chosen or _sold_in(each)),
             sold_in=_sold_in(chosen) if chosen else [],
-            architecture=(chosen.architecture or "") if chosen else "",
-            cores=(chosen.cores or 0) if chosen else 0,
-            memory_gb=(chosen.memory or 0) if chosen else 0,
-            disk_gb=(chosen.disk or 0) if chosen else 0,
-            unavailable_after=_last_day(chosen, call.location) if chosen else None,
         )
 
 
@@ -95,14 +93,6 @@ def _sold_in(server_type: BoundServerType) -> list[str]:
         for each in server_type.locations or []
         if each.available and not _ended(each.deprecation, now)
     )
-
-
-def _last_day(server_type: BoundServerType, location: str) -> datetime | None:
-    """After when the type cannot be ordered in `location` any more, if that is announced."""
-    for each in server_type.locations or []:
-        if each.location.name == location and each.deprecation is not None:
-            return each.deprecation.unavailable_after
-    return None
 
 
 def _ended(deprecation: DeprecationInfo | None, now: datetime) -> bool:

@@ -8,6 +8,7 @@ from hcloud import APIException, Client
 from hcloud.ssh_keys import BoundSSHKey
 from temporalio import activity
 
+from activities.beating import beaten
 from activities.failures import Failure
 from activities.hetzner_client import Cloud
 from activities.project import Projects
@@ -24,11 +25,13 @@ class KeyActivities:
         self._projects = Projects(cloud, vault)
 
     @activity.defn(name=calls.ENSURE_KEY.name)
+    @beaten
     async def ensure_key(self, call: calls.EnsureKey) -> calls.KeySeen:
         """The pool's key, made if it does not exist. Nobody keeps its private half."""
         return calls.KeySeen(key_id=await self._projects.run(call.project, lambda client: _ensure(client, call)))
 
     @activity.defn(name=calls.REMOVE_KEYS.name)
+    @beaten
     async def remove_keys(self, call: calls.RemoveKeys) -> calls.Nothing:
         """Delete the pool's keys; absent is success."""
         await self._projects.run(call.project, lambda client: _remove(client, call))

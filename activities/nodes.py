@@ -7,7 +7,7 @@ from typing import Any
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.beating import beating, check_shutdown
+from activities.beating import beaten, beating, check_shutdown
 from activities.cluster_api import ClusterApi, ClusterApis
 from activities.cluster_errors import ClusterError, as_temporal
 from activities.drain_pods import pods_on
@@ -60,6 +60,7 @@ class NodeActivities:
         return machine_calls.Cordoned(presence=Presence.PRESENT, node_uid=node.uid)
 
     @activity.defn(name=machine_calls.REAP_NODE.name)
+    @beaten
     async def reap_node(self, call: machine_calls.ReapNode) -> machine_calls.Reaped:
         """Delete the machine's Node, and what k3s and rke2 keep under its name. Another machine's is not touched."""
         try:
@@ -80,14 +81,14 @@ class NodeActivities:
         changed: dict[str, str] = {}
         missing: list[str] = []
         try:
-            api = await self._apis.get(call.cluster)
-            for machine, uid in sorted(call.nodes.items()):
-                activity.heartbeat()
-                summary = await _sync_one(api, machine, uid, call)
-                if summary is None:
-                    missing.append(machine)
-                else:
-                    changed[machine] = summary
+            async with beating(lambda: len(changed)):
+                api = await self._apis.get(call.cluster)
+                for machine, uid in sorted(call.nodes.items()):
+                    summary = await _sync_one(api, machine, uid, call)
+                    if summary is None:
+                        missing.append(machine)
+                    else:
+                        changed[machine] = summary
         except ClusterError as error:
             raise as_temporal(error) from error
         return calls.Synced(changed=changed, missing=missing)

@@ -15,7 +15,7 @@ from hcloud.ssh_keys import SSHKey
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.beating import beat_for, beating
+from activities.beating import beat_for, beaten, beating
 from activities.failures import Failure, as_application_error
 from activities.hetzner_client import Cloud
 from activities.project import Projects
@@ -51,6 +51,7 @@ class ServerActivities:
         self._poll_s = poll_s
 
     @activity.defn(name=machine_calls.CREATE_SERVER.name)
+    @beaten
     async def create_server(self, call: machine_calls.CreateServer) -> machine_calls.ServerSeen:
         """Create the server; the one that an earlier attempt made is adopted, never made twice."""
         known = await self._adoptable(call)
@@ -103,6 +104,7 @@ class ServerActivities:
         )
 
     @activity.defn(name=machine_calls.DELETE_SERVER.name)
+    @beaten
     async def delete_server(self, call: machine_calls.DeleteServer) -> machine_calls.DeleteSent:
         """Delete the machine's server. What is not the pool's is never touched; absent is success."""
         server = await self._projects.run(call.project, lambda client: _find(client, call))

@@ -7,7 +7,7 @@ named, never carried: an activity opens the sealed credential or kubeconfig itse
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar
 
@@ -143,16 +143,11 @@ class CheckPlacement(BaseModel):
 
 
 class Placement(BaseModel):
-    """The catalogue's answer. `sold_in` names the locations that sell the type; sizes in cores, GB and GB."""
+    """The catalogue's answer. `sold_in` names the locations that sell the type."""
 
     known_locations: list[str]
     known_types: list[str]
     sold_in: list[str]
-    architecture: str = ""
-    cores: int = 0
-    memory_gb: float = 0
-    disk_gb: int = 0
-    unavailable_after: datetime | None = None
 
 
 class ReadPool(BaseModel):
@@ -213,7 +208,6 @@ class MachineSeen(BaseModel):
     """One machine as the world shows it. `in_step`: its labels and taints are what the spec asks for."""
 
     server: Presence
-    server_status: str = ""
     node: Presence
     node_uid: str | None = None
     ready: bool | None = None
@@ -347,18 +341,18 @@ class ClusterSeen(BaseModel):
 
 _S, _M = timedelta(seconds=1), timedelta(minutes=1)
 
-PROBE_CREDENTIAL = Call("probe_credential", ProbeCredential, Probe, 60 * _S)
+PROBE_CREDENTIAL = Call("probe_credential", ProbeCredential, Probe, 60 * _S, 20 * _S)
 PROBE_CLUSTER = Call("probe_cluster", ProbeCluster, ClusterProbe, 30 * _S)
-APPLY_MANIFEST = Call("apply_manifest", ApplyManifest, Applied, 2 * _M)
-CHECK_PLACEMENT = Call("check_placement", CheckPlacement, Placement, 60 * _S)
+APPLY_MANIFEST = Call("apply_manifest", ApplyManifest, Applied, 2 * _M, 20 * _S)
+CHECK_PLACEMENT = Call("check_placement", CheckPlacement, Placement, 60 * _S, 20 * _S)
 READ_POOL = Call("read_pool", ReadPool, PoolLookup, 20 * _S)
 
 WATCH_POOL = Call("watch_pool", WatchPool, PoolObservation, 12 * _M, 15 * _S)
-SYNC_NODES = Call("sync_nodes", SyncNodes, Synced, 2 * _M, 30 * _S, mutates=True)
+SYNC_NODES = Call("sync_nodes", SyncNodes, Synced, 2 * _M, 20 * _S, mutates=True)
 COUNT_PODS = Call("count_pods", CountPods, PodCount, 15 * _S)
 FIND_ENDED = Call("find_ended", FindEnded, Ended, 30 * _S)
-ENSURE_KEY = Call("ensure_key", EnsureKey, KeySeen, 90 * _S)
-REMOVE_KEYS = Call("remove_keys", RemoveKeys, Nothing, 90 * _S)
-AUDIT_POOL = Call("audit_pool", AuditPool, Leftovers, 2 * _M)
+ENSURE_KEY = Call("ensure_key", EnsureKey, KeySeen, 90 * _S, 20 * _S)
+REMOVE_KEYS = Call("remove_keys", RemoveKeys, Nothing, 90 * _S, 20 * _S)
+AUDIT_POOL = Call("audit_pool", AuditPool, Leftovers, 2 * _M, 20 * _S)
 
 WATCH_CLUSTER = Call("watch_cluster", WatchCluster, ClusterSeen, 12 * _M, 15 * _S)

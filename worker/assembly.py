@@ -39,6 +39,10 @@ WORKFLOWS: list[type] = [OrganizationWorkflow, ClusterWorkflow, PoolWorkflow, Pr
 # A create may take 60 s and must not be cut off in the middle; the container's stop period is longer still.
 GRACEFUL = timedelta(seconds=60)
 
+# How long a workflow's next step waits for the worker that has it in memory, before any other may take it. Well
+# below the time that an activity gives a query, so that one asked after a crash is answered within its first try.
+STICKY = timedelta(seconds=4)
+
 
 @dataclass(frozen=True)
 class World:
@@ -114,4 +118,5 @@ def build_worker(client: Client, outside: World, settings: Settings) -> Worker:
         max_concurrent_activities=1000,
         graceful_shutdown_timeout=GRACEFUL,
         max_heartbeat_throttle_interval=timedelta(seconds=5),
+        sticky_queue_schedule_to_start_timeout=STICKY,
     )

@@ -36,7 +36,6 @@ class OperationInput(BaseModel):
     node_uid: str | None = None
     ssh_key_id: int | None = None
     hold: bool = False
-    drain_timeout: timedelta = timedelta(minutes=30)
 
 
 class Aborted(Exception):

@@ -9,11 +9,13 @@ from temporalio.exceptions import ActivityError, CancelledError
 
 from core import machine_calls
 from core.events import Reason
-from core.machine import Phase, Presence
+from core.machine import DEADLINES, Phase, Presence
 from core.machine_calls import DrainOutcome
 from workflows.calling import failure_of, run, start
 from workflows.messages import RETIRE_WORKFLOW
 from workflows.operation import Operation, OperationInput
+
+DRAIN_TIME = DEADLINES[Phase.DRAINING]
 
 
 @workflow.defn(name=RETIRE_WORKFLOW)
@@ -45,7 +47,7 @@ class RetireMachine(Operation):
 
     async def _drain(self) -> str:
         """Cordon and drain until the pods are gone or the time is over."""
-        deadline = workflow.now() + self.given.drain_timeout
+        deadline = workflow.now() + DRAIN_TIME
         try:
             cordoned = await run(
                 machine_calls.CORDON_NODE,
@@ -57,7 +59,7 @@ class RetireMachine(Operation):
                     operation_id=self.given.operation_id,
                 ),
                 summary=f"cordon {self.given.machine}",
-                patience=self.given.drain_timeout,
+                patience=DRAIN_TIME,
             )
         except ActivityError as error:
             return await self._forced(f"the cluster did not answer: {failure_of(error)}")
@@ -117,6 +119,6 @@ class RetireMachine(Operation):
             raise
 
     async def _forced(self, why: str) -> str:
-        minutes = int(self.given.drain_timeout.total_seconds() // 60)
+        minutes = int(DRAIN_TIME.total_seconds() // 60)
         await self.report(Reason.DRAIN_FORCED, f"not drained within {minutes} minutes: {why}")
         return f"drain ended by its timeout: {why}"

@@ -42,6 +42,8 @@ class PretendedWorld:
         self.join.set()
         self.sync = asyncio.Event()
         self.sync.set()
+        self.token = asyncio.Event()
+        self.token.set()
         self.health = Health.VALID
         self.seen: dict[str, calls.MachineSeen] = {}
         self.news = asyncio.Event()
@@ -166,6 +168,7 @@ class PretendedWorld:
     @activity.defn(name="ensure_token")
     async def ensure_token(self, call: machine_calls.EnsureToken) -> machine_calls.TokenIssued:
         self._begin("ensure_token")
+        await self.token.wait()
         self.tokens.add(call.operation_id)
         return machine_calls.TokenIssued(
             token_id="abcdef", expires_at=datetime.now(UTC) + timedelta(seconds=call.ttl_s)

@@ -218,6 +218,31 @@ async def test_labels_changed_while_others_are_written_are_written_too(temporal:
         await on.ask(pool, "update", PoolPatch(labels={"a": "1"}), ChangeResult)
         await until(pool, lambda seen: on.world.counts["sync_nodes"] > before)
         await on.ask(pool, "update", PoolPatch(labels={"a": "2"}), ChangeResult)
+        await until(pool, lambda seen: seen.machines[0].digest == "fine-False")
         on.world.sync.set()
         await until(pool, lambda seen: all(on.world.labels[m.name] == {"a": "2"} for m in seen.machines))
         await until(pool, lambda seen: all(m.in_step for m in seen.machines) and not seen.next)
+
+
+async def test_paused_between_two_steps_the_next_one_does_not_start(temporal: Client) -> None:
+    async with stage(temporal) as on:
+        on.world.token.clear()
+        pool = await on.create(min=1)
+        await until(pool, lambda seen: on.world.counts["ensure_token"] == 1)
+        await on.ask(pool, "pause", PauseRequest(), ChangeResult)
+        on.world.token.set()
+        await until(pool, lambda seen: seen.row.phase == "Paused" and bool(on.world.tokens))
+        await on.ask(pool, "update", PoolPatch(max=4), ChangeResult)  # a whole round trip later it still holds
+        assert on.world.created == []
+        await on.ask(pool, "pause", PauseRequest(paused=False), ChangeResult)
+        await until(pool, ready(1))
+
+
+async def test_a_size_that_is_taken_back_at_once_stops_the_steps_that_are_left(temporal: Client) -> None:
+    async with stage(temporal) as on:
+        pool = await on.create(min=0, max=5)
+        await until(pool, ready(0))
+        await pool.signal("scale", {"size": 5})
+        await on.ask(pool, "scale", ScaleRequest(size=1), ChangeResult)
+        seen = await until(pool, ready(1))
+        assert sum(event.reason == "BelowSize" for event in seen.events) < 5

@@ -67,8 +67,6 @@ async def test_the_catalogue_names_who_sells_a_type(stage: CloudStage) -> None:
     found = await look_up(stage)
     assert set(LOCATIONS) >= set(found.sold_in) >= {"hel1"}
     assert "ash" in found.known_locations
-    assert (found.cores, found.memory_gb, found.disk_gb, found.architecture) == (2, 4, 40, "x86")
-    assert found.unavailable_after is None
     unknown = await look_up(stage, "cx99")
     assert (unknown.sold_in, "cx23" in unknown.known_types, "cx99" in unknown.known_types) == ([], True, False)
 
@@ -81,13 +79,12 @@ async def test_a_type_that_nobody_sells_today_is_known_all_the_same(stage: Cloud
     assert "cx23" not in (await look_up(stage, "cx33")).known_types, "as advice it would be of no use"
 
 
-async def test_the_announced_end_of_a_type_is_told_and_once_past_it_is_not_sold(stage: CloudStage) -> None:
+async def test_a_type_is_sold_until_its_announced_end(stage: CloudStage) -> None:
     now = datetime.now(UTC).replace(microsecond=0)
     for last, sold in ((now + timedelta(days=30), True), (now - timedelta(days=1), False)):
         end = Deprecation(announced=now - timedelta(days=60), unavailable_after=last)
         stage.live.call(partial(_announce, end=end))
-        found = await look_up(stage)
-        assert (found.unavailable_after, "hel1" in found.sold_in) == (last, sold)
+        assert ("hel1" in (await look_up(stage)).sold_in) == sold
 
 
 def _sell_out(cloud: HetznerCloud, location: str) -> None:

@@ -78,3 +78,16 @@ async def test_a_slow_answer_does_not_silence_the_heartbeats(
     gone = machine_calls.AwaitServerGone(project=PROJECT, server_id=123)
     await stage.run(of(stage).await_server_gone, gone)
     assert len(beats) > 3
+
+
+async def test_a_create_beats_and_is_not_cut_off_by_a_cancellation(
+    stage: CloudStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("activities.beating.BEAT_S", 0.05)
+    beats: list[tuple[object, ...]] = []
+    stage.environment.on_heartbeat = lambda *details: beats.append(details)
+    stage.fault(method="POST", path="/servers", kind="slow", seconds=0.5, count=1)
+    create = asyncio.create_task(stage.run(of(stage).create_server, await create_call(stage)))
+    await eventually(lambda: len(beats) > 3)
+    stage.environment.cancel()
+    assert (await create).server_id in stage.live.call(lambda cloud: set(cloud.project("demo").servers))
