@@ -5,11 +5,12 @@
 BIN = .venv/bin
 # The interpreter to make .venv with; empty means the first of python3, python3.13, 3.12, 3.11 that will do.
 PYTHON =
-# `make demo`: DIR= where its state goes, KEEP=1 leaves it running.
+# `make demo`: DIR= where its state goes, KEEP=1 leaves it running, CLUSTER=real runs it on a real control plane.
 DIR =
 KEEP =
+CLUSTER = simulated
 
-.PHONY: help venv demo test test-slow conformance check format docs clean
+.PHONY: help venv demo control-plane test test-slow conformance check format docs clean
 .PHONY: check-format check-lint check-types check-imports
 
 help: ## show the targets
@@ -39,7 +40,10 @@ venv: .venv/.complete ## make the virtual environment
 	touch .venv/.complete
 
 demo: venv ## watch a pool live, from nothing to nothing
-	@DIR='$(DIR)' KEEP='$(KEEP)' $(BIN)/python -m sandbox.demo
+	@DIR='$(DIR)' KEEP='$(KEEP)' CLUSTER='$(CLUSTER)' $(BIN)/python -m sandbox.demo
+
+control-plane: venv ## build a real Kubernetes control plane for CLUSTER=real and the conformance suite
+	$(BIN)/python -m sandbox.controlplane.build
 
 test: venv ## the test suite, under ten minutes on two cores
 	$(BIN)/python -m pytest -n 2 --dist loadscope
@@ -74,5 +78,5 @@ docs: venv ## write docs/reference again from the code
 	$(BIN)/python -m starter.reference > docs/reference/cli.md
 
 clean: ## remove everything that make made
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .control-plane build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

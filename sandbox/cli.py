@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from core.errors import PoolsError
-from sandbox.launcher import ORDER, Sandbox
-from sandbox.layout import Layout
+from sandbox.launcher import Sandbox
+from sandbox.layout import ClusterKind, Layout
 
 _DIRECTORY = click.option(
     "--dir",
@@ -19,21 +19,28 @@ _DIRECTORY = click.option(
 )
 
 
-def _sandbox(directory: Path | None) -> Sandbox:
+def _sandbox(directory: Path | None, cluster: str | None = None) -> Sandbox:
     layout = Layout(directory.absolute()) if directory else Layout.default()
-    return Sandbox(layout, lambda text: click.echo(f"{text} ...", err=True))
+    kind = ClusterKind(cluster) if cluster else None
+    return Sandbox(layout, lambda text: click.echo(f"{text} ...", err=True), kind)
 
 
 @click.group()
 def sandbox() -> None:
-    """A whole world on this machine: Temporal, a simulated Hetzner Cloud, a simulated cluster and a worker."""
+    """A whole world on this machine: Temporal, a simulated Hetzner Cloud, a cluster and a worker."""
 
 
 @sandbox.command()
 @_DIRECTORY
-def up(directory: Path | None) -> None:
+@click.option(
+    "--cluster",
+    type=click.Choice([str(kind) for kind in ClusterKind]),
+    help="The Kubernetes API: embedded, or a real control plane (`make control-plane`). Fixed for the folder's life."
+    "  [default: what the folder has, else simulated]",
+)
+def up(directory: Path | None, cluster: str | None) -> None:
     """Start the sandbox in the background, or what of it does not run; its state is kept in its folder."""
-    box = _sandbox(directory)
+    box = _sandbox(directory, cluster)
     box.up()
     _print(box)
     click.echo("\nStop it with: lbr sandbox down" + (f" --dir {directory}" if directory else ""), err=True)
@@ -60,8 +67,8 @@ def status(directory: Path | None, output: str) -> None:
         click.echo(json.dumps(box.facts(), indent=2))
     else:
         _print(box)
-    if sorted(box.processes.running()) != sorted(ORDER):
-        missing = ", ".join(name for name in ORDER if name not in box.processes.running())
+    if sorted(box.processes.running()) != sorted(box.order):
+        missing = ", ".join(name for name in box.order if name not in box.processes.running())
         raise PoolsError(f"not running: {missing}", hint="start it: lbr sandbox up")
 
 

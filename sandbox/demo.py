@@ -1,6 +1,6 @@
 """The main job, shown: a pool comes up, is seen, changed and deleted, and nothing is left. Every claim is checked.
 
-`make demo`; DIR= names the folder, KEEP=1 leaves everything running.
+`make demo`; DIR= names the folder, KEEP=1 leaves everything running, CLUSTER=real runs it on a real control plane.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from core.errors import PoolsError
 from sandbox.launcher import Sandbox
-from sandbox.layout import CLUSTER, ORGANIZATION, Layout
+from sandbox.layout import CLUSTER, ORGANIZATION, ClusterKind, Layout
 from sandbox.proof import Left, Proof
 from sandbox.stage import Stage
 
@@ -42,7 +42,7 @@ def credential_and_cluster(stage: Stage) -> None:
     [credential] = json.loads(stage.lbr("cloud-credential", "list", "-o", "json", quiet=True))
     stage.claim("the credential is Valid, and its token is not shown", credential["health"] == "Valid")
     stage.heading(f"Cluster {CLUSTER} is registered")
-    stage.lbr("cp", "register", CLUSTER, "--kubeconfig", str(facts["kubeconfig"]), "--join", "k3s")
+    stage.lbr("cp", "register", CLUSTER, "--kubeconfig", str(facts["kubeconfig"]), "--join", stage.box.join)
     [cluster] = json.loads(stage.lbr("cp", "list", "-o", "json", quiet=True))
     stage.claim(f"it answers as {cluster['version']}", cluster["health"] == "Valid")
 
@@ -112,7 +112,8 @@ def _deployment() -> dict[str, Any]:
 def tell(box: Sandbox) -> int:
     """Tell the whole story. Returns how many claims were checked. Raises PoolsError at the first that fails."""
     stage = Stage(box)
-    stage.heading("The sandbox starts: Temporal, a simulated Hetzner Cloud and cluster, a worker")
+    kind = "real Kubernetes control plane" if box.wanted is ClusterKind.REAL else "simulated cluster"
+    stage.heading(f"The sandbox starts: Temporal, a simulated Hetzner Cloud, a {kind}, a worker")
     box.up(furnished=False)
     stage.say(f"Temporal UI: {box.facts()['temporal_ui']}")
     proof = Proof(box)
@@ -135,8 +136,12 @@ def _folder(kept: bool) -> Iterator[Path]:
 def main() -> int:
     """The demo's exit code: 0 only when every claim held."""
     kept, code = bool(os.environ.get("KEEP")), 0
+    chosen = os.environ.get("CLUSTER") or ClusterKind.SIMULATED
+    if chosen not in list(ClusterKind):
+        print(f"CLUSTER={chosen}: it is one of {', '.join(ClusterKind)}", file=sys.stderr)
+        return 2
     with _folder(kept) as folder:
-        box = Sandbox(Layout(folder))
+        box = Sandbox(Layout(folder), cluster=ClusterKind(chosen))
         try:
             print(f"\nAll {tell(box)} claims were checked and hold.")
         except PoolsError as error:

@@ -7,34 +7,47 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from core.errors import PoolsError
 from core.sealing import PlatformKey
-from sandbox.layout import CLUSTER, ORGANIZATION, Layout, Ports
+from sandbox.controlplane import ControlPlane, find
+from sandbox.controlplane.plane import ORDER as plane_order
+from sandbox.layout import CLUSTER, ORGANIZATION, ClusterKind, Layout, Ports
 from sandbox.processes import Processes, wait_until
 
-ORDER = ("worker", "world", "temporal")  # how they end: those that use the others first
 BIN = Path(sys.executable).parent
+# The simulated cluster says that it is k3s; the real one is what kubeadm would have made.
+JOINS = {ClusterKind.SIMULATED: "k3s", ClusterKind.REAL: "kubeadm"}
 
 
 class Sandbox:
-    """One sandbox folder and its processes. `say` is told what is being done."""
+    """One sandbox folder and its processes. `say` is told what is being done.
 
-    def __init__(self, layout: Layout, say: Callable[[str], None] = lambda text: None) -> None:
+    `cluster` is the kind to make it with; None keeps what the folder has, else takes the simulated one.
+    """
+
+    def __init__(
+        self, layout: Layout, say: Callable[[str], None] = lambda text: None, cluster: ClusterKind | None = None
+    ) -> None:
         self.layout = layout
+        self.wanted = cluster
         self.processes = Processes(layout)
         self._say = say
 
     def up(self, *, furnished: bool = True) -> None:
         """Start what does not run. `furnished` gives it an organization and its cluster. Raises PoolsError."""
-        self.layout.make()
+        real = self.wanted is ClusterKind.REAL or self.layout.kind is ClusterKind.REAL
+        programs = find() if real else {}
+        self.layout.settle(self.wanted)
         key = self._key()
         ports = self.layout.ports()
         running = self.processes.running()
         if "temporal" not in running:
             self._start_temporal(ports)
+        if real:
+            self._start_control_plane(programs)
         if "world" not in running:
             self._start_world(ports)
         self._write_profile(key, ports)
@@ -45,7 +58,13 @@ class Sandbox:
 
     def down(self) -> list[str]:
         """End every process. The folder stays: the next `up` goes on where this one was."""
-        return self.processes.stop(ORDER)
+        return self.processes.stop(self.order)
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The names of the processes, as they end: those that use the others first."""
+        plane = plane_order if self.layout.kind is ClusterKind.REAL else ()
+        return ("worker", "world", *plane, "temporal")
 
     def lbr(self, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         """Run `lbr` against this sandbox, as a user would, with `typed` on its standard input."""
@@ -96,12 +115,22 @@ class Sandbox:
         address = f"127.0.0.1:{self.layout.ports().temporal}"
         return [str(BIN / "temporal"), *words, "--address", address]
 
+    def _start_control_plane(self, programs: Mapping[str, Path]) -> None:
+        self._say("starting the Kubernetes control plane")
+        plane = ControlPlane(self.layout, self.processes, programs)
+        plane.up()
+        self.layout.write_secret(self.layout.kubeconfig, plane.access.kubeconfig(plane.url))
+
     def _start_world(self, ports: Ports) -> None:
-        self._say("starting the simulated Hetzner Cloud and cluster")
+        real = self.layout.kind is ClusterKind.REAL
+        self._say("starting the simulated Hetzner Cloud and " + ("hollow nodes" if real else "cluster"))
         self.processes.start("world", [sys.executable, "-m", "sandbox.world", "--dir", str(self.layout.root)], {})
         wait_until(
             "the simulated world",
-            lambda: all(_listens(port) for port in (ports.hetzner, ports.kubernetes)) and self.layout.tokens.exists(),
+            lambda: (
+                all(_listens(port) for port in (ports.hetzner, ports.kubernetes, ports.hollow))
+                and self.layout.tokens.exists()
+            ),
             30,
             self.layout.log("world"),
         )
@@ -124,7 +153,7 @@ class Sandbox:
         kubeconfig = str(self.layout.kubeconfig)
         for words in (
             ("org", "create", ORGANIZATION),
-            ("cp", "register", CLUSTER, "--kubeconfig", kubeconfig, "--join", "k3s"),
+            ("cp", "register", CLUSTER, "--kubeconfig", kubeconfig, "--join", self.join),
         ):
             done = self.lbr(*words)
             if done.returncode != 0:
@@ -133,19 +162,26 @@ class Sandbox:
                     hint=f"look into {self.layout.log('worker')}",
                 )
 
+    @property
+    def join(self) -> str:
+        """How machines join the sandbox's cluster."""
+        return JOINS[self.layout.kind or ClusterKind.SIMULATED]
+
     def facts(self) -> dict[str, object]:
         """What a person or a script wants to know of the sandbox."""
         ports, running = self.layout.ports(), self.processes.running()
         tokens = json.loads(self.layout.tokens.read_text()) if self.layout.tokens.exists() else {}
         return {
             "directory": str(self.layout.root),
-            "running": sorted(running) == sorted(ORDER),
+            "running": sorted(running) == sorted(self.order),
             "processes": running,
             "organization": ORGANIZATION,
             "cluster": CLUSTER,
+            "cluster_kind": str(self.layout.kind or ClusterKind.SIMULATED),
             "temporal_address": f"127.0.0.1:{ports.temporal}",
             "temporal_ui": f"http://127.0.0.1:{ports.ui}/namespaces/default/workflows",
             "hetzner": f"http://127.0.0.1:{ports.hetzner}/v1",
+            "hollow_nodes": f"http://127.0.0.1:{ports.hollow}/_sandbox/hollow/nodes",
             "kubernetes": f"https://127.0.0.1:{ports.kubernetes}",
             "kubeconfig": str(self.layout.kubeconfig),
             "profile": str(self.layout.profile),

@@ -6,11 +6,21 @@ import json
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
 from pathlib import Path
+
+from core.errors import PoolsError
 
 ORGANIZATION = "acme"
 CLUSTER = "prod"
+
+
+class ClusterKind(StrEnum):
+    """Which Kubernetes API a sandbox has: the embedded one, or a real control plane."""
+
+    SIMULATED = "simulated"
+    REAL = "real"
 
 
 @dataclass(frozen=True)
@@ -21,11 +31,14 @@ class Ports:
     ui: int
     hetzner: int
     kubernetes: int
+    hollow: int
+    etcd: int
+    etcd_peer: int
 
     @classmethod
     def free(cls) -> Ports:
-        """Four free ports."""
-        held = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
+        """As many free ports as are needed."""
+        held = [socket.create_server(("127.0.0.1", 0)) for _ in fields(cls)]
         numbers = [each.getsockname()[1] for each in held]
         for each in held:
             each.close()
@@ -58,6 +71,28 @@ class Layout:
     def private_key(self) -> Path:
         """The platform's private key, read by the worker alone."""
         return self.root / "platform-key.pem"
+
+    @property
+    def kind(self) -> ClusterKind | None:
+        """Which cluster the sandbox was made with; None before it was."""
+        path = self.root / "cluster"
+        return ClusterKind(path.read_text()) if path.exists() else None
+
+    def settle(self, kind: ClusterKind | None) -> ClusterKind:
+        """Make the folder a sandbox with that cluster; None keeps what it is, else takes the simulated one.
+
+        Raises PoolsError where it has the other one: its servers' machines could not join.
+        """
+        known = self.kind
+        if known and kind and known is not kind:
+            raise PoolsError(
+                f"--cluster {kind}: the sandbox in {self.root} has a {known} cluster, which is fixed for its life",
+                hint="name another folder with --dir, or remove this one after `lbr sandbox down`",
+            )
+        self.make()
+        chosen = kind or known or ClusterKind.SIMULATED
+        (self.root / "cluster").write_text(chosen)
+        return chosen
 
     @property
     def tokens(self) -> Path:

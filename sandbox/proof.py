@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import ssl
 import urllib.request
@@ -38,7 +39,8 @@ class Proof:
         self._cloud_token = tokens["read_write"]
         kubeconfig = json.loads(box.layout.kubeconfig.read_text())
         self._cluster_token = kubeconfig["users"][0]["user"]["token"]
-        self._tls = ssl.create_default_context(cafile=str(box.layout.state("kubernetes") / "tls/ca.pem"))
+        authority = kubeconfig["clusters"][0]["cluster"]["certificate-authority-data"]
+        self._tls = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
 
     def cloud(self, path: str) -> list[dict[str, Any]]:
         """A list of the Hetzner API, such as `servers`."""

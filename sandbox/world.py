@@ -1,4 +1,7 @@
-"""The embedded world as one process: the simulated cloud, the simulated cluster, and a hollow node in each server."""
+"""The embedded world as one process: the simulated cloud, a hollow node in each server, and the simulated cluster.
+
+Where the sandbox has a real control plane, the hollow nodes join that, and there is no simulated cluster.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,23 @@ import asyncio
 import json
 import logging
 import signal
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from sandbox.clock import RealClock
+from sandbox.controlplane.access import Access
 from sandbox.hetzner import HetznerCloud, ServerFacts, create_app, default_cloud, serve
 from sandbox.hetzner.catalogue import SERVER_TYPE
 from sandbox.hetzner.driver import driven
-from sandbox.hollow.admin import routes
+from sandbox.hollow.admin import create_app as hollow_app
 from sandbox.hollow.machine import ServerSeen
 from sandbox.hollow.nodes import HollowNodes
 from sandbox.kubernetes.cluster import Cluster
+from sandbox.kubernetes.serving import serve as serve_handles
 from sandbox.kubernetes.serving import serve_cluster
-from sandbox.layout import Layout
+from sandbox.layout import ClusterKind, Layout
 
 log = logging.getLogger("sandbox.world")
 
@@ -57,9 +63,23 @@ class Wiring:
         task.add_done_callback(self._ending.discard)
 
 
-def write_access(layout: Layout, cloud: HetznerCloud, cluster: Cluster, url: str) -> None:
-    """Write the kubeconfig and the cloud's tokens, for people and for the tests."""
-    layout.write_secret(layout.kubeconfig, cluster.kubeconfig(url))
+@asynccontextmanager
+async def simulated(layout: Layout, clock: RealClock) -> AsyncIterator[str]:
+    """Serve the simulated cluster and write its kubeconfig. Gives its authority's certificate, PEM."""
+    cluster = Cluster(clock, layout.state("kubernetes"))
+    async with serve_cluster(cluster, layout.ports().kubernetes, tls=True) as url:
+        layout.write_secret(layout.kubeconfig, cluster.kubeconfig(url))
+        yield cluster.authority.pem
+
+
+@asynccontextmanager
+async def real(layout: Layout) -> AsyncIterator[str]:
+    """The authority's certificate of the control plane that runs beside this process."""
+    yield Access(layout.state("control-plane")).authority.read_text()
+
+
+def write_tokens(layout: Layout, cloud: HetznerCloud) -> None:
+    """Write the cloud's tokens, for people and for the tests."""
     tokens = {
         "read_write": cloud.token("demo", "admin").value,
         "second": cloud.token("demo", "rotated").value,
@@ -70,23 +90,23 @@ def write_access(layout: Layout, cloud: HetznerCloud, cluster: Cluster, url: str
 
 
 async def run(layout: Layout) -> None:
-    """Serve both simulators until SIGINT or SIGTERM."""
+    """Serve until SIGINT or SIGTERM."""
     layout.make()
     ports, clock, stop = layout.ports(), RealClock(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     cloud = default_cloud(clock, layout.state("hetzner"))
-    cluster = Cluster(clock, layout.state("kubernetes"))
-    nodes = HollowNodes(clock, layout.state("kubernetes"), ca_pem=cluster.authority.pem)
-    async with (
-        serve_cluster(cluster, ports.kubernetes, tls=True, extra=routes(nodes)) as api,
-        nodes,
-        driven(cloud),
-        serve(create_app(cloud), ports.hetzner) as hetzner,
-    ):
+    async with AsyncExitStack() as stack:
+        kind = real(layout) if layout.kind is ClusterKind.REAL else simulated(layout, clock)
+        authority = await stack.enter_async_context(kind)
+        nodes = HollowNodes(clock, layout.state("kubernetes"), ca_pem=authority)
+        await stack.enter_async_context(nodes)
+        await stack.enter_async_context(serve_handles(hollow_app(nodes), ports.hollow))
+        await stack.enter_async_context(driven(cloud))
+        url = await stack.enter_async_context(serve(create_app(cloud), ports.hetzner))
         Wiring(cloud, nodes)
-        write_access(layout, cloud, cluster, api)
-        log.info("Hetzner Cloud at %s/v1, Kubernetes at %s", hetzner, api)
+        write_tokens(layout, cloud)
+        log.info("Hetzner Cloud at %s/v1, %s cluster", url, layout.kind)
         await stop.wait()
 
 

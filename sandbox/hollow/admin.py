@@ -1,8 +1,9 @@
-"""The sandbox's handles on hollow nodes, under `/_sandbox/kubernetes`."""
+"""The sandbox's handles on hollow nodes, under `/_sandbox/hollow`: the same for every cluster that they join."""
 
 from datetime import timedelta
 from typing import Any
 
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -11,7 +12,7 @@ from sandbox.hollow.machine import Fault
 from sandbox.hollow.node import HollowNode
 from sandbox.hollow.nodes import HollowNodes
 
-_PREFIX = "/_sandbox/kubernetes"
+_PREFIX = "/_sandbox/hollow"
 
 
 class HollowAdmin:
@@ -67,11 +68,12 @@ def _shown(node: HollowNode) -> dict[str, Any]:
     }
 
 
-def routes(nodes: HollowNodes) -> list[Route]:
-    """The routes to add to the cluster's application."""
+def create_app(nodes: HollowNodes) -> Starlette:
+    """The application that serves them."""
     admin = HollowAdmin(nodes)
-    return [
+    routes = [
         Route(f"{_PREFIX}/nodes", admin.list),
         Route(f"{_PREFIX}/nodes/{{name}}/fault", admin.fault, methods=["PUT", "DELETE"]),
         Route(f"{_PREFIX}/node-faults", admin.expect, methods=["POST"]),
     ]
+    return Starlette(routes=routes)

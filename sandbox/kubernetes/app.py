@@ -1,7 +1,5 @@
 """The ASGI application: authenticates, authorises and answers each request, as kube-apiserver does."""
 
-from collections.abc import Sequence
-
 import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -27,14 +25,13 @@ _HEALTH = ("/healthz", "/readyz", "/livez")
 _TRUE = ("1", "true", "True")
 
 
-def create_app(cluster: Cluster, extra: Sequence[Route] = ()) -> Starlette:
+def create_app(cluster: Cluster) -> Starlette:
     """The API of a cluster, and under `/_sandbox/kubernetes` the handles of the sandbox.
 
-    `extra` routes go before the API, such as those of hollow nodes. The cluster's controllers are the
-    caller's to start and close.
+    The cluster's controllers are the caller's to start and close.
     """
     server = ApiServer(cluster)
-    app = Starlette(routes=[*admin_routes(cluster), *extra, Route("/{path:path}", server.answer, methods=_METHODS)])
+    app = Starlette(routes=[*admin_routes(cluster), Route("/{path:path}", server.answer, methods=_METHODS)])
     app.state.cluster = cluster
     return app
 

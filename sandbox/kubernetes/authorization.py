@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sandbox.kubernetes import kinds
 from sandbox.kubernetes.errors import ApiError
-from sandbox.kubernetes.identity import BOOTSTRAPPERS, User
+from sandbox.kubernetes.identity import User
 from sandbox.kubernetes.node_restriction import LEASE_NAMESPACE
 from sandbox.kubernetes.objects import Obj
 from sandbox.kubernetes.store import Store
@@ -47,8 +47,6 @@ def allows(store: Store, user: User, access: Access) -> bool:
         return True
     if user.node and _node_may(store, user, access):
         return True
-    if BOOTSTRAPPERS in user.groups and access.resource == "certificatesigningrequests":
-        return access.group == _CERTIFICATES and access.verb in ("create", *_READ)
     return any(_covers(rule, access) for rule in _rules(store, user, access.namespace))
 
 

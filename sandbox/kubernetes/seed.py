@@ -1,12 +1,18 @@
 """What every cluster holds from its first moment."""
 
 from sandbox.kubernetes import kinds
+from sandbox.kubernetes.bootstrap_roles import AGAIN, ASKS, FIRST, bindings
 from sandbox.kubernetes.certificates import Authority
 from sandbox.kubernetes.objects import Obj
 from sandbox.kubernetes.registry import Registry
 
 _NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+_JOINING = {
+    ASKS: ("certificatesigningrequests", ["create", "get", "list", "watch"]),
+    FIRST: ("certificatesigningrequests/nodeclient", ["create"]),
+    AGAIN: ("certificatesigningrequests/selfnodeclient", ["create"]),
+}
 
 
 def seed(registry: Registry, authority: Authority) -> None:
@@ -21,3 +27,8 @@ def seed(registry: Registry, authority: Authority) -> None:
     admin: Obj = {"metadata": {"name": "cluster-admin"}}
     admin["rules"] = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
     registry.create(kinds.CLUSTER_ROLES, "", admin)
+    for name, (resource, verbs) in _JOINING.items():
+        rule = {"apiGroups": ["certificates.k8s.io"], "resources": [resource], "verbs": verbs}
+        registry.create(kinds.CLUSTER_ROLES, "", {"metadata": {"name": name}, "rules": [rule]})
+    for binding in bindings():
+        registry.create(kinds.CLUSTER_ROLE_BINDINGS, "", binding)

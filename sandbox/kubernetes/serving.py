@@ -9,14 +9,13 @@ import asyncio
 import functools
 import socket
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import cast
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.routing import Route
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
@@ -91,13 +90,11 @@ async def _finish(state: ServerState) -> None:
 
 
 @asynccontextmanager
-async def serve_cluster(
-    cluster: Cluster, port: int = 0, tls: bool = False, extra: Sequence[Route] = ()
-) -> AsyncIterator[str]:
-    """Run a cluster with its controllers and its API, and `extra` routes; gives the URL."""
+async def serve_cluster(cluster: Cluster, port: int = 0, tls: bool = False) -> AsyncIterator[str]:
+    """Run a cluster with its controllers and its API; gives the URL."""
     await cluster.start()
     try:
-        async with serve(create_app(cluster, extra), port, cluster.tls_files() if tls else None) as url:
+        async with serve(create_app(cluster), port, cluster.tls_files() if tls else None) as url:
             try:
                 yield url
             finally:

@@ -14,7 +14,6 @@ from kubernetes.aio import client
 
 from sandbox.clock import RealClock
 from sandbox.hollow import HollowNodes, ServerSeen
-from sandbox.hollow.admin import routes
 from sandbox.kubernetes import Cluster, Timing, serve_cluster
 
 T = TypeVar("T")
@@ -91,6 +90,7 @@ class World:
             "token-secret": secret,
             "expiration": expires,
             "usage-bootstrap-authentication": "true",
+            "auth-extra-groups": "system:bootstrappers:k3s:default-node-token",
         }
         body = {"metadata": {"name": f"bootstrap-token-{token_id}"}, "type": "bootstrap.kubernetes.io/token"}
         await self.core.create_namespaced_secret("kube-system", body | {"stringData": data})
@@ -129,7 +129,7 @@ async def running_world(folder: Path) -> AsyncIterator[World]:
     """A cluster over TLS whose state is in `folder`, with hollow nodes that join it."""
     cluster = Cluster(RealClock(), folder, timing=FAST)
     nodes = HollowNodes(RealClock(), folder, FAST, ca_pem=cluster.authority.pem)
-    async with serve_cluster(cluster, tls=True, extra=routes(nodes)) as url, nodes:
+    async with serve_cluster(cluster, tls=True) as url, nodes:
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(cluster.kubeconfig(url))
         settings = client.Configuration(host=url, api_key={"authorization": f"Bearer {cluster.admin_token}"})

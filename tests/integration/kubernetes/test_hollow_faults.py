@@ -9,7 +9,9 @@ from kubernetes.aio import client
 from kubernetes_world import World, eventually
 
 from sandbox.hollow import Fault
+from sandbox.hollow.admin import create_app
 from sandbox.hollow.node import HollowNode
+from sandbox.kubernetes import serve
 
 
 def hollow(world: World, name: str) -> HollowNode:
@@ -154,13 +156,13 @@ async def test_a_server_switched_off_comes_back_without_a_token(world: World) ->
 
 async def test_faults_can_be_set_over_http(world: World) -> None:
     await world.ready_node(1)
-    url = f"{world.url}/_sandbox/kubernetes/nodes"
-    async with aiohttp.ClientSession() as session:
-        async with session.put(f"{url}/pool-1/fault", json={"fault": "frozen"}, ssl=False) as answer:
+    async with serve(create_app(world.nodes)) as base, aiohttp.ClientSession() as session:
+        url = f"{base}/_sandbox/hollow/nodes"
+        async with session.put(f"{url}/pool-1/fault", json={"fault": "frozen"}) as answer:
             assert (answer.status, (await answer.json())["fault"]) == (200, "frozen")
-        async with session.put(f"{url}/pool-1/fault", json={"fault": "bored"}, ssl=False) as answer:
+        async with session.put(f"{url}/pool-1/fault", json={"fault": "bored"}) as answer:
             assert answer.status == 400
-        async with session.delete(f"{url}/pool-1/fault", ssl=False) as answer:
+        async with session.delete(f"{url}/pool-1/fault") as answer:
             assert (await answer.json())["fault"] is None
-        async with session.put(f"{url}/nobody/fault", json={"fault": "frozen"}, ssl=False) as answer:
+        async with session.put(f"{url}/nobody/fault", json={"fault": "frozen"}) as answer:
             assert answer.status == 404
