@@ -51,8 +51,8 @@ test: venv ## the test suite, under ten minutes on two cores
 test-slow: venv ## the tests marked slow
 	$(BIN)/python -m pytest -m slow --timeout 900
 
-conformance: venv ## the simulators against what the real systems answer
-	$(BIN)/python -m pytest tests/conformance
+conformance: control-plane ## the simulators against what the real systems answer
+	$(BIN)/python -m pytest -m 'not slow' tests/conformance tests/integration/activities_kubernetes
 
 check: check-format check-lint check-types check-imports ## formatting, lint, types and import rules
 

@@ -24,9 +24,7 @@ class Refused(Exception):
 class NodeApi:
     """A session with one API server as one user. The HTTP session belongs to the caller."""
 
-    def __init__(
-        self, session: aiohttp.ClientSession, url: str, tls: SSLContext | bool = True, bearer: str = ""
-    ) -> None:
+    def __init__(self, session: aiohttp.ClientSession, url: str, tls: SSLContext, bearer: str = "") -> None:
         self.url = url.rstrip("/")
         self._session = session
         self._tls = tls

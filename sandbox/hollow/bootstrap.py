@@ -1,8 +1,4 @@
-"""The kubelet's TLS bootstrap: bootstrap token, certificate request, client certificate.
-
-On TLS the certificate is used as such. A simulated API server on plain HTTP has no handshake to show it in:
-there the certificate itself is sent as bearer token (URL-safe base64 of its DER form).
-"""
+"""The kubelet's TLS bootstrap: bootstrap token, certificate request, client certificate."""
 
 import asyncio
 import base64
@@ -55,10 +51,8 @@ class Endpoint:
     url: str
     ca_pem: str = ""
 
-    def tls(self) -> ssl.SSLContext | bool:
+    def tls(self) -> ssl.SSLContext:
         """The TLS setting for requests without a client certificate."""
-        if not self.url.startswith("https"):
-            return True
         context = ssl.create_default_context(cadata=self.ca_pem or None)
         if not self.ca_pem:
             context.check_hostname = False
@@ -68,8 +62,6 @@ class Endpoint:
     def as_node(self, session: aiohttp.ClientSession, credential: Credential) -> NodeApi:
         """A session as the node that the credential names."""
         tls = self.tls()
-        if not isinstance(tls, ssl.SSLContext):
-            return NodeApi(session, self.url, tls, _bearer(credential.certificate))
         with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # the ssl module reads files only
             file.write(credential.certificate + credential.key)
             file.flush()
@@ -135,9 +127,3 @@ def _check_validity(certificate_pem: str, now: datetime) -> None:
     certificate = x509.load_pem_x509_certificate(certificate_pem.encode())
     if not certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc:
         raise JoinFailed(f"x509: certificate has expired or is not yet valid: current time {now:%FT%TZ}")
-
-
-def _bearer(certificate_pem: str) -> str:
-    certificate = x509.load_pem_x509_certificate(certificate_pem.encode())
-    der = certificate.public_bytes(serialization.Encoding.DER)
-    return base64.urlsafe_b64encode(der).decode().rstrip("=")

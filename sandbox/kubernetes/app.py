@@ -9,7 +9,6 @@ from starlette.routing import Route
 from sandbox.kubernetes import discovery, openapi, reviews
 from sandbox.kubernetes.admin import routes as admin_routes
 from sandbox.kubernetes.authorization import Access, allows, refusal
-from sandbox.kubernetes.certificates import bearer_of_der
 from sandbox.kubernetes.cluster import Cluster, LoggedRequest
 from sandbox.kubernetes.errors import ApiError, method_not_allowed, unknown_path
 from sandbox.kubernetes.identity import ANONYMOUS, User
@@ -74,9 +73,7 @@ class ApiServer:
     def _user(self, request: Request) -> User:
         """By client certificate where TLS showed one, else by bearer token."""
         header, peer = request.headers.get("authorization"), request.scope.get("state", {}).get("peer")
-        if peer and not header:
-            header = f"Bearer {bearer_of_der(peer)}"
-        return self.cluster.authenticator.user(header, self.cluster.clock.now())
+        return self.cluster.authenticator.user(header, peer, self.cluster.clock.now())
 
     def _public(self, request: Request) -> Response | None:
         """What needs no permission: version, health, and the authority that k3s agents fetch."""

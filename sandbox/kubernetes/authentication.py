@@ -1,4 +1,4 @@
-"""Bearer tokens: the admin's, bootstrap tokens kept as Secrets, kubelets' and service accounts'."""
+"""Client certificates, and bearer tokens: the admin's, bootstrap tokens kept as Secrets, service accounts'."""
 
 import base64
 import hmac
@@ -27,8 +27,14 @@ class Authenticator:
         self._accounts = accounts
         self._admins = admins
 
-    def user(self, header: str | None, now: datetime) -> User:
-        """The user; anonymous without a header. Raises ApiError 401 for a token that is not valid now."""
+    def user(self, header: str | None, peer: bytes | None, now: datetime) -> User:
+        """The user of a client certificate (DER) or a token; anonymous without. Raises ApiError 401 for a bad token.
+
+        The certificate comes first, as in a real API server.
+        """
+        known = peer and self._authority.user_of(peer, now)
+        if known:
+            return known
         if not header:
             return ANONYMOUS
         scheme, _, token = header.partition(" ")
@@ -38,7 +44,6 @@ class Authenticator:
             self._admins.get(token)
             or bootstrap_user(self._store, token, now)
             or self._accounts.user(self._store, token, now)
-            or self._authority.user_of(token, now)
         )
         if found is None:
             raise unauthorized()

@@ -1,12 +1,5 @@
-"""The cluster's certificate authority: signs kubelet client certificates and recognises them.
+"""The cluster's certificate authority: signs kubelet client certificates and recognises them."""
 
-The simulator speaks plain HTTP, where no TLS handshake can show a client certificate. There a kubelet sends
-its certificate as bearer token (URL-safe base64 of the DER). That proves no possession of the key, which is
-enough on a loopback sandbox; against a TLS server the same certificate is used the ordinary way.
-"""
-
-import base64
-import binascii
 import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -43,7 +36,7 @@ class Authority:
 
     key: ec.EllipticCurvePrivateKey
     certificate: x509.Certificate
-    _seen: dict[str, tuple[User, datetime]] = field(default_factory=dict)
+    _seen: dict[bytes, tuple[User, datetime]] = field(default_factory=dict)
 
     @classmethod
     def fresh(cls, now: datetime) -> "Authority":
@@ -111,14 +104,14 @@ class Authority:
         """What Python from 3.13 on demands of every certificate that an authority issued (VERIFY_X509_STRICT)."""
         return x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
 
-    def user_of(self, token: str, now: datetime) -> User | None:
-        """The user whose certificate a bearer token is; None when it is none of ours, or has expired."""
-        if token not in self._seen:
-            certificate = _decode(token)
-            if certificate is None or not self._signed(certificate):
+    def user_of(self, der: bytes, now: datetime) -> User | None:
+        """The user of a client certificate that a handshake showed; None when it is none of ours, or has expired."""
+        if der not in self._seen:
+            certificate = x509.load_der_x509_certificate(der)
+            if not self._signed(certificate):
                 return None
-            self._seen[token] = (_user(certificate.subject), certificate.not_valid_after_utc)
-        user, end = self._seen[token]
+            self._seen[der] = (_user(certificate.subject), certificate.not_valid_after_utc)
+        user, end = self._seen[der]
         return user if now < end else None
 
     def _signed(self, certificate: x509.Certificate) -> bool:
@@ -134,27 +127,9 @@ def _key_pem(key: ec.EllipticCurvePrivateKey) -> str:
     return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
 
 
-def bearer_of(certificate_pem: str) -> str:
-    """The bearer token that stands for a client certificate on plain HTTP."""
-    certificate = x509.load_pem_x509_certificate(certificate_pem.encode())
-    return bearer_of_der(certificate.public_bytes(serialization.Encoding.DER))
-
-
-def bearer_of_der(der: bytes) -> str:
-    """As `bearer_of`, from the DER form that a TLS handshake gives."""
-    return base64.urlsafe_b64encode(der).decode().rstrip("=")
-
-
 def subject_of(request_pem: bytes) -> User:
     """The user that a certificate request asks for. Raises ValueError when it is not one."""
     return _user(x509.load_pem_x509_csr(request_pem).subject)
-
-
-def _decode(token: str) -> x509.Certificate | None:
-    try:
-        return x509.load_der_x509_certificate(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-    except (ValueError, binascii.Error):
-        return None
 
 
 def _user(subject: x509.Name) -> User:

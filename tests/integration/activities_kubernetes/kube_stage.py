@@ -16,7 +16,7 @@ from activities.node_cache import NodeCaches
 from activities.vault import ClusterAccess, Vault
 from core.calls import ClusterRef, Connection, JoinMethod, ProjectRef
 from core.sealing import SealedSecret
-from tests.integration.kubernetes.kubernetes_world import World, running_world
+from tests.cluster_world import World, running_world
 
 CLUSTER = ClusterRef(organization="acme", cluster="prod")
 Given = TypeVar("Given", bound=BaseModel)

@@ -16,8 +16,8 @@ from activities.node_cache import NodeCaches
 from core import calls
 from core.calls import ClusterProbe, ClusterSeen, Health, JoinMethod
 from sandbox.kubernetes.faults import ApiFault
+from tests.cluster_world import eventually
 from tests.integration.activities_kubernetes.kube_stage import CLUSTER, Stage
-from tests.integration.kubernetes.kubernetes_world import eventually
 
 RIGHTS = Path(__file__).parents[3] / "deploy/rbac.yaml"
 

@@ -15,9 +15,9 @@ from core import machine_calls
 from core.drain_holds import Pauses
 from core.machine_calls import DrainOutcome, DrainResult, Hold
 from sandbox.hollow import Fault
+from tests.cluster_world import eventually
 from tests.integration.activities_kubernetes.kube_stage import CLUSTER, Stage
 from tests.integration.activities_kubernetes.workloads import budget, on_node, pods_of, running
-from tests.integration.kubernetes.kubernetes_world import eventually
 
 QUICK = Pauses(first=0.1, longest=0.3)
 

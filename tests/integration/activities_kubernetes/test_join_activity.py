@@ -17,8 +17,8 @@ from core import machine_calls
 from core.calls import JoinMethod, Owner, ProjectRef
 from core.labels import Effect, Taint
 from sandbox.hollow import ServerSeen
+from tests.cluster_world import eventually
 from tests.integration.activities_kubernetes.kube_stage import CLUSTER, Stage, staged
-from tests.integration.kubernetes.kubernetes_world import eventually
 
 OPERATION = "0d5e2a54-provision"
 OWNER = Owner(organization="acme", cluster_id="cluster-uid", pool_id="pool-id", operation_id=OPERATION)

@@ -14,8 +14,8 @@ from core import calls, machine_calls
 from core.labels import Effect, Taint
 from core.machine import Presence
 from core.node_keys import CORDONED_BY, NO_LOAD_BALANCER, OWNED_LABELS, OWNED_TAINTS
+from tests.cluster_world import eventually
 from tests.integration.activities_kubernetes.kube_stage import CLUSTER, Stage
-from tests.integration.kubernetes.kubernetes_world import eventually
 
 BATCH = Taint(key="dedicated", value="batch", effect=Effect.NO_SCHEDULE)
 OTHERS = {"key": "team.example/maintenance", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}

@@ -14,8 +14,8 @@ from core.calls import Health, MachineKnown, MachineSeen, PoolObservation, Proje
 from core.machine import Presence
 from sandbox.hollow import Fault
 from sandbox.kubernetes.faults import ApiFault
+from tests.cluster_world import eventually
 from tests.integration.activities_kubernetes.kube_stage import CLUSTER, Stage
-from tests.integration.kubernetes.kubernetes_world import eventually
 
 PROJECT = ProjectRef(organization="acme", credential="hetzner")
 SERVERS = {1001: ListedServer(1001, "pool-1", "running", {}), 1002: ListedServer(1002, "pool-2", "running", {})}

@@ -6,8 +6,8 @@ from typing import Any
 
 from kubernetes.aio import client
 
+from tests.cluster_world import eventually
 from tests.integration.activities_kubernetes.kube_stage import Stage
-from tests.integration.kubernetes.kubernetes_world import eventually
 
 
 async def running(stage: Stage, app: str, replicas: int, **pod_spec: Any) -> list[str]:

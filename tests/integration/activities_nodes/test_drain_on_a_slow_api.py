@@ -11,8 +11,8 @@ from kubernetes.aio import client
 from activities.drain import DrainActivities
 from core.machine_calls import DrainNode, DrainOutcome, DrainResult
 from sandbox.kubernetes.faults import ApiFault
+from tests.cluster_world import eventually
 from tests.integration.activities_kubernetes.kube_stage import CLUSTER, Stage
-from tests.integration.kubernetes.kubernetes_world import eventually
 
 BEAT_WITHIN_S = 5.0  # a third of the heartbeat timeout
 

@@ -11,8 +11,8 @@ from activities.listing import ListedServer, Listing, ServerListings
 from activities.watch import WatchActivities
 from core.calls import Health, MachineKnown, MachineSeen, PoolObservation, ProjectRef, WatchPool
 from core.machine import Presence
+from tests.cluster_world import eventually
 from tests.integration.activities_kubernetes.kube_stage import CLUSTER, Stage
-from tests.integration.kubernetes.kubernetes_world import eventually
 
 PROJECT = ProjectRef(organization="acme", credential="main")
 BEAT_WITHIN_S = 5.0  # a third of the heartbeat timeout

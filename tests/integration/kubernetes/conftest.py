@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest_asyncio
-from kubernetes_world import World, running_world
+
+from tests.cluster_world import World, running_world
 
 
 @pytest_asyncio.fixture

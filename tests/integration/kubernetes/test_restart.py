@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from kubernetes_world import eventually, running_world
 
 from sandbox.clock import RealClock
 from sandbox.kubernetes import Cluster
+from tests.cluster_world import eventually, running_world
 
 
 async def test_a_cluster_goes_on_after_a_restart(tmp_path: Path) -> None:

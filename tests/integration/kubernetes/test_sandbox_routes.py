@@ -6,7 +6,8 @@ import aiohttp
 import pytest
 import pytest_asyncio
 from kubernetes.aio import client
-from kubernetes_world import World
+
+from tests.cluster_world import World
 
 
 @pytest_asyncio.fixture
@@ -54,3 +55,10 @@ async def test_an_answer_can_be_lost_after_the_write(world: World, admin: aiohtt
 async def test_a_clock_that_runs_by_itself_is_not_moved(admin: aiohttp.ClientSession) -> None:
     async with admin.put("clock", json={"advance": 60}) as answer:
         assert answer.status == 409
+
+
+async def test_the_version_can_be_raised_while_running(world: World) -> None:
+    version = client.VersionApi(world.api)
+    assert (await version.get_code()).git_version == "v1.34.1+k3s1"
+    world.cluster.version = "v1.35.0"
+    assert (await version.get_code()).git_version == "v1.35.0"

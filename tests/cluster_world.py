@@ -1,10 +1,10 @@
-"""A simulated cluster on a loopback port, with the real client and kubectl pointed at it."""
+"""A cluster of either kind on a loopback port, with the real client and kubectl pointed at it."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,8 +13,10 @@ import yaml
 from kubernetes.aio import client
 
 from sandbox.clock import RealClock
+from sandbox.controlplane import ControlPlane
 from sandbox.hollow import HollowNodes, ServerSeen
 from sandbox.kubernetes import Cluster, Timing, serve_cluster
+from tests.wiping import wipe
 
 T = TypeVar("T")
 FAST = Timing(
@@ -34,6 +36,8 @@ FAST = Timing(
     token_cleaner_period=0.1,
     sweep=0.1,
 )
+# A real controller manager looks at its nodes in whole seconds, about.
+PLANE_TIMING = replace(FAST, node_monitor_period=0.5, node_monitor_grace=4.0)
 
 
 async def eventually(check: Callable[[], Awaitable[T]], seconds: float = 10.0) -> T:
@@ -50,18 +54,28 @@ async def eventually(check: Callable[[], Awaitable[T]], seconds: float = 10.0) -
 
 @dataclass
 class World:
-    """A running cluster with its clients."""
+    """A running cluster with its clients. `simulator` is there where the cluster is simulated."""
 
-    cluster: Cluster
     url: str
+    token: str
+    ca_pem: str
+    version: str
+    compact: Callable[[], None]
+    simulator: Cluster | None
     api: client.ApiClient
     core: client.CoreV1Api
     nodes: HollowNodes
     kubeconfig: Path
 
+    @property
+    def cluster(self) -> Cluster:
+        """The simulator, for tests that reach into it."""
+        assert self.simulator is not None, "this test is for the simulated cluster"
+        return self.simulator
+
     async def kubectl(self, *arguments: str, stdin: str = "") -> tuple[int, str]:
         """Exit code and output of kubectl."""
-        binary = Path(__file__).parents[3] / ".venv" / "bin" / "kubectl"
+        binary = Path(__file__).parents[1] / ".venv" / "bin" / "kubectl"
         process = await asyncio.create_subprocess_exec(
             str(binary),
             "--kubeconfig",
@@ -126,13 +140,34 @@ class World:
 
 @asynccontextmanager
 async def running_world(folder: Path) -> AsyncIterator[World]:
-    """A cluster over TLS whose state is in `folder`, with hollow nodes that join it."""
+    """A simulated cluster over TLS whose state is in `folder`, with hollow nodes that join it."""
     cluster = Cluster(RealClock(), folder, timing=FAST)
-    nodes = HollowNodes(RealClock(), folder, FAST, ca_pem=cluster.authority.pem)
-    async with serve_cluster(cluster, tls=True) as url, nodes:
-        kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(cluster.kubeconfig(url))
-        settings = client.Configuration(host=url, api_key={"authorization": f"Bearer {cluster.admin_token}"})
-        settings.ca_cert_data = cluster.authority.pem
-        async with client.ApiClient(settings) as api:
-            yield World(cluster, url, api, client.CoreV1Api(api), nodes, kubeconfig)
+    async with serve_cluster(cluster, tls=True) as url:
+        (folder / "kubeconfig").write_text(cluster.kubeconfig(url))
+        authority = cluster.authority.pem
+        async with _clients(folder, url, cluster.admin_token, authority) as (api, nodes):
+            core, version, compact = client.CoreV1Api(api), cluster.version, cluster.store.compact
+            yield World(
+                url, cluster.admin_token, authority, version, compact, cluster, api, core, nodes, folder / "kubeconfig"
+            )
+
+
+@asynccontextmanager
+async def real_world(folder: Path, plane: ControlPlane) -> AsyncIterator[World]:
+    """The cluster of a real control plane, emptied of what earlier tests left, with hollow nodes that join it."""
+    (folder / "kubeconfig").write_text(plane.access.kubeconfig(plane.url))
+    token, authority = plane.access.token(), plane.access.authority.read_text()
+    await wipe(plane.url, token, authority)
+    async with _clients(folder, plane.url, token, authority) as (api, nodes):
+        core, version = client.CoreV1Api(api), (await client.VersionApi(api).get_code()).git_version
+        yield World(plane.url, token, authority, version, plane.compact, None, api, core, nodes, folder / "kubeconfig")
+
+
+@asynccontextmanager
+async def _clients(
+    folder: Path, url: str, token: str, authority: str
+) -> AsyncIterator[tuple[client.ApiClient, HollowNodes]]:
+    settings = client.Configuration(host=url, api_key={"authorization": f"Bearer {token}"})
+    settings.ca_cert_data = authority
+    async with HollowNodes(RealClock(), folder, FAST, ca_pem=authority) as nodes, client.ApiClient(settings) as api:
+        yield api, nodes

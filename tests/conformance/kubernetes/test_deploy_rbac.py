@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import yaml
-from kubernetes_world import World
 from temporalio.client import Client
 from temporalio.testing import ActivityEnvironment
 
@@ -15,6 +14,7 @@ from activities.node_cache import NodeCaches
 from activities.vault import Vault
 from core.calls import ClusterProbe, Health, JoinMethod, ProbeCluster
 from core.sealing import PlatformKey
+from tests.cluster_world import World
 
 MANIFEST = Path(__file__).parents[3] / "deploy/rbac.yaml"
 # The simulated cluster hands out no service account tokens: the same roles are bound to whoever has this group.

@@ -8,7 +8,8 @@ from typing import Any
 import aiohttp
 import pytest_asyncio
 from kubernetes.aio import watch
-from kubernetes_world import World
+
+from tests.cluster_world import World
 
 Events = list[dict[str, Any]]
 
@@ -22,7 +23,7 @@ class Watcher:
 
     async def events(self, path: str, **params: str) -> Events:
         """All events until the server ends the watch."""
-        headers = {"Authorization": f"Bearer {self._world.cluster.admin_token}"}
+        headers = {"Authorization": f"Bearer {self._world.token}"}
         params = {"watch": "1", "timeoutSeconds": "1", **params}
         url = self._world.url + path
         async with self._session.get(url, params=params, headers=headers, ssl=False) as response:
@@ -43,7 +44,6 @@ def shown(events: Events) -> list[tuple[str, str]]:
 async def test_a_watch_goes_on_from_a_version(world: World, watcher: Watcher) -> None:
     made = await world.core.create_node({"metadata": {"name": "n1"}})
     version = made.metadata.resource_version
-    world.cluster.controllers.run_once()
     await world.core.create_node({"metadata": {"name": "n2"}})
     await world.core.delete_node("n1")
     events = await watcher.events("/api/v1/nodes", resourceVersion=version)
@@ -92,7 +92,7 @@ async def test_initial_events_end_with_a_marked_bookmark(world: World, watcher: 
 
 
 async def test_forgotten_history_answers_410_in_the_stream(world: World, watcher: Watcher) -> None:
-    world.cluster.store.compact()
+    world.compact()
     events = await watcher.events("/api/v1/nodes", resourceVersion="1")
     error = events[0]
     assert error["type"] == "ERROR"

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 from kubernetes.aio import client
-from kubernetes_world import World, eventually
+
+from tests.cluster_world import World, eventually
 
 
 def template(app: str, **spec: Any) -> dict[str, Any]:

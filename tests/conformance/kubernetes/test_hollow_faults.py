@@ -6,12 +6,12 @@ from typing import Any
 import aiohttp
 import pytest
 from kubernetes.aio import client
-from kubernetes_world import World, eventually
 
 from sandbox.hollow import Fault
 from sandbox.hollow.admin import create_app
 from sandbox.hollow.node import HollowNode
 from sandbox.kubernetes import serve
+from tests.cluster_world import World, eventually
 
 
 def hollow(world: World, name: str) -> HollowNode:

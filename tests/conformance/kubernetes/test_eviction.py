@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 from kubernetes.aio import client
-from kubernetes_world import World, eventually
+
+from tests.cluster_world import World, eventually
 
 EVICTION = {"apiVersion": "policy/v1", "kind": "Eviction"}
 
