@@ -1,6 +1,7 @@
 """A cluster of either kind on a loopback port, with the real client and kubectl pointed at it."""
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ import pytest
 import yaml
 from kubernetes.aio import client
 
+from core.calls import JoinMethod
 from sandbox.clock import RealClock
 from sandbox.controlplane import ControlPlane
 from sandbox.hollow import HollowNodes, ServerSeen
@@ -60,6 +62,7 @@ class World:
     token: str
     ca_pem: str
     version: str
+    join: JoinMethod
     compact: Callable[[], None]
     simulator: Cluster | None
     api: client.ApiClient
@@ -96,9 +99,11 @@ class World:
         assert code == 0, output
         return output
 
-    async def bootstrap_token(self, token_id: str = "abcdef", expires: str = "2999-01-01T00:00:00Z") -> str:
-        """Create a bootstrap token Secret and give the token."""
-        secret = "0123456789abcdef"
+    async def bootstrap_token(
+        self, expires: str = "2999-01-01T00:00:00Z", token_id: str = "abcdef", secret: str = ""
+    ) -> str:
+        """Create a bootstrap token Secret and give the token. No two are the same: an API server remembers."""
+        secret = secret or secrets.token_hex(8)
         data = {
             "token-id": token_id,
             "token-secret": secret,
@@ -122,8 +127,8 @@ class World:
 
     async def ready_node(self, number: int, **config: Any) -> Any:
         """Boot a server and wait until its Node is Ready."""
-        token = f"{number:06d}"
-        self.nodes.boot(self.server(number, await self.bootstrap_token(token), **config))
+        token = await self.bootstrap_token(token_id=f"{number:06d}")
+        self.nodes.boot(self.server(number, token, **config))
         return await eventually(lambda: self.node_if(f"pool-{number}", "True"))
 
     async def node_if(self, name: str, ready: str) -> Any:
@@ -145,10 +150,16 @@ async def running_world(folder: Path) -> AsyncIterator[World]:
     async with serve_cluster(cluster, tls=True) as url:
         (folder / "kubeconfig").write_text(cluster.kubeconfig(url))
         authority = cluster.authority.pem
-        async with _clients(folder, url, cluster.admin_token, authority) as (api, nodes):
-            core, version, compact = client.CoreV1Api(api), cluster.version, cluster.store.compact
+        async with _clients(folder, url, cluster.admin_token, authority) as clients:
             yield World(
-                url, cluster.admin_token, authority, version, compact, cluster, api, core, nodes, folder / "kubeconfig"
+                url=url,
+                token=cluster.admin_token,
+                ca_pem=authority,
+                version=cluster.version,
+                join=JoinMethod.K3S,
+                compact=cluster.store.compact,
+                simulator=cluster,
+                **clients,
             )
 
 
@@ -158,16 +169,22 @@ async def real_world(folder: Path, plane: ControlPlane) -> AsyncIterator[World]:
     (folder / "kubeconfig").write_text(plane.access.kubeconfig(plane.url))
     token, authority = plane.access.token(), plane.access.authority.read_text()
     await wipe(plane.url, token, authority)
-    async with _clients(folder, plane.url, token, authority) as (api, nodes):
-        core, version = client.CoreV1Api(api), (await client.VersionApi(api).get_code()).git_version
-        yield World(plane.url, token, authority, version, plane.compact, None, api, core, nodes, folder / "kubeconfig")
+    async with _clients(folder, plane.url, token, authority) as clients:
+        yield World(
+            url=plane.url,
+            token=token,
+            ca_pem=authority,
+            version=(await client.VersionApi(clients["api"]).get_code()).git_version,
+            join=JoinMethod.KUBEADM,
+            compact=plane.compact,
+            simulator=None,
+            **clients,
+        )
 
 
 @asynccontextmanager
-async def _clients(
-    folder: Path, url: str, token: str, authority: str
-) -> AsyncIterator[tuple[client.ApiClient, HollowNodes]]:
+async def _clients(folder: Path, url: str, token: str, authority: str) -> AsyncIterator[dict[str, Any]]:
     settings = client.Configuration(host=url, api_key={"authorization": f"Bearer {token}"})
     settings.ca_cert_data = authority
     async with HollowNodes(RealClock(), folder, FAST, ca_pem=authority) as nodes, client.ApiClient(settings) as api:
-        yield api, nodes
+        yield {"api": api, "core": client.CoreV1Api(api), "nodes": nodes, "kubeconfig": folder / "kubeconfig"}

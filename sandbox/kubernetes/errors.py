@@ -59,6 +59,14 @@ def conflict(kind: Kind, name: str, why: str = "") -> ApiError:
     return ApiError(409, "Conflict", message, _details(kind, name))
 
 
+def unlike(kind: Kind, name: str, field: str, wanted: str, found: str) -> ApiError:
+    """409: the UID or resourceVersion that a delete holds to is not the object's."""
+    since = "deleted and then recreated" if field == "UID" else "modified"
+    why = f"the {field} in the precondition ({wanted}) does not match the {field} in record ({found})"
+    message = f'Operation cannot be fulfilled on {kind.name} "{name}": {why}. The object might have been {since}'
+    return ApiError(409, "Conflict", message, {"name": name, "kind": kind.name})
+
+
 def forbidden(kind: Kind, name: str, why: str, causes: Sequence[Cause] = ()) -> ApiError:
     """403: the user, or an admission rule, refuses."""
     subject = f'{kind.resource} "{name}"' if name else kind.resource

@@ -71,13 +71,13 @@ def _check_node(user: User, new: Obj, old: Obj | None) -> None:
     changed = {k for k in labels_of(new).keys() | before.keys() if labels_of(new).get(k) != before.get(k)}
     bad = sorted(key for key in changed if not may_set_label(key))
     if bad:
-        raise _labels_refused(user, bad)
+        raise _labels_refused(user, bad, "modify labels" if old else "set the following labels")
     if old is not None and new["spec"].get("taints") != old["spec"].get("taints"):
         raise forbidden(kinds.NODES, name, f'node "{user.node}" is not allowed to modify taints')
 
 
-def _labels_refused(user: User, bad: list[str]) -> ApiError:
-    why = f'node "{user.node}" is not allowed to modify labels: {", ".join(bad)}'
+def _labels_refused(user: User, bad: list[str], what: str) -> ApiError:
+    why = f'node "{user.node}" is not allowed to {what}: {", ".join(bad)}'
     return forbidden(kinds.NODES, user.node, why)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from sandbox.kubernetes import kinds, node_restriction
 from sandbox.kubernetes.admission import check_namespace, set_priority
-from sandbox.kubernetes.errors import ApiError, already_exists, bad_request, conflict, invalid, not_found
+from sandbox.kubernetes.errors import ApiError, already_exists, bad_request, conflict, invalid, not_found, unlike
 from sandbox.kubernetes.identity import CONTROLLERS, User
 from sandbox.kubernetes.kinds import Kind
 from sandbox.kubernetes.objects import Obj, clone, name_of, namespace_of, stamp
@@ -198,13 +198,10 @@ class Registry:
         wanted = options.get("preconditions") or {}
         metadata = obj["metadata"]
         if wanted.get("uid", metadata["uid"]) != metadata["uid"]:
-            raise conflict(kind, name_of(obj), _uid_mismatch(wanted["uid"], obj))
+            raise unlike(kind, name_of(obj), "UID", wanted["uid"], metadata["uid"])
         version = wanted.get("resourceVersion", metadata["resourceVersion"])
         if version != metadata["resourceVersion"]:
-            actual = metadata["resourceVersion"]
-            asked = f"ResourceVersion in precondition: {version}"
-            why = f"Precondition failed: {asked}, ResourceVersion in object meta: {actual}"
-            raise conflict(kind, name_of(obj), why)
+            raise unlike(kind, name_of(obj), "ResourceVersion", version, metadata["resourceVersion"])
 
 
 def _tidy(obj: Obj) -> None:

@@ -128,7 +128,8 @@ class Watch:
 
     async def _live(self, subscription: Subscription) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
-        end, mark = loop.time() + self._request.seconds, loop.time() + BOOKMARK_PERIOD
+        end = loop.time() + self._request.seconds
+        mark = loop.time() + BOOKMARK_PERIOD
         while not subscription.closed and (now := loop.time()) < end:
             with suppress(TimeoutError):
                 await asyncio.wait_for(subscription.woken.wait(), min(end, mark) - now)
@@ -136,7 +137,7 @@ class Watch:
             while subscription.changes:
                 if line := self._event(subscription.changes.popleft()):
                     yield line
-            if loop.time() >= min(mark, end):
+            if loop.time() >= mark:
                 mark = loop.time() + BOOKMARK_PERIOD
                 if self._request.bookmarks:
                     yield self._bookmark(self._store.version, False)

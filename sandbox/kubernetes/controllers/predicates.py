@@ -88,9 +88,8 @@ def misfit_alone(pod: Obj, requests: Resources, room: NodeRoom) -> Misfit | None
     cordon = {"key": UNSCHEDULABLE, "effect": "NoSchedule"}
     if node["spec"].get("unschedulable") and not any(tolerates(t, cordon) for t in tolerations):
         return Misfit(("node(s) were unschedulable",))
-    taint = untolerated(tolerations, node["spec"].get("taints") or (), ("NoSchedule", "NoExecute"))
-    if taint:
-        return Misfit((f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}",))
+    if untolerated(tolerations, node["spec"].get("taints") or (), ("NoSchedule", "NoExecute")):
+        return Misfit(("node(s) had untolerated taint(s)",))
     if not wants_node(spec, node):
         return Misfit(("node(s) didn't match Pod's node affinity/selector",))
     if host_ports(pod) & room.ports:

@@ -15,6 +15,8 @@ from sandbox.kubernetes.schema.types import by_name
 
 Obj = dict[str, Any]
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)")
 _QUANTITY = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
 _JSON_NAMES = {bool: "bool", int: "number", float: "number", str: "string", list: "array", dict: "object"}
 _TYPE_FIELDS = ("kind", "apiVersion")
@@ -85,8 +87,8 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_time(value: Any) -> bool:
-    if not isinstance(value, str):
+def _is_time(value: Any, form: re.Pattern[str] = _TIME) -> bool:
+    if not isinstance(value, str) or not form.fullmatch(value):
         return False
     try:
         return datetime.fromisoformat(value).tzinfo is not None
@@ -114,7 +116,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "int64": _is_int,
     "double": lambda value: _is_int(value) or isinstance(value, float),
     "meta.v1.Time": _is_time,
-    "meta.v1.MicroTime": _is_time,
+    "meta.v1.MicroTime": lambda value: _is_time(value, _MICRO_TIME),
     "api.resource.Quantity": _is_quantity,
     "util.intstr.IntOrString": lambda value: _is_int(value) or isinstance(value, str),
     "meta.v1.FieldsV1": lambda value: isinstance(value, dict),

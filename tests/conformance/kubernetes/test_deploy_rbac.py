@@ -12,13 +12,11 @@ from activities.cluster_api import ClusterApis
 from activities.clusters import ClusterActivities
 from activities.node_cache import NodeCaches
 from activities.vault import Vault
-from core.calls import ClusterProbe, Health, JoinMethod, ProbeCluster
+from core.calls import ClusterProbe, Health, ProbeCluster
 from core.sealing import PlatformKey
 from tests.cluster_world import World
 
 MANIFEST = Path(__file__).parents[3] / "deploy/rbac.yaml"
-# The simulated cluster hands out no service account tokens: the same roles are bound to whoever has this group.
-GROUP = "system:bootstrappers"
 
 
 async def probe(world: World, token: str) -> ClusterProbe:
@@ -30,7 +28,7 @@ async def probe(world: World, token: str) -> ClusterProbe:
     vault = Vault(await Client.connect("127.0.0.1:1", lazy=True), key)
     apis = ClusterApis(vault)
     activities = ClusterActivities(apis, vault, NodeCaches(apis))
-    call = ProbeCluster(organization="acme", cluster="prod", sealed=sealed, api_endpoint=None, join=JoinMethod.K3S)
+    call = ProbeCluster(organization="acme", cluster="prod", sealed=sealed, api_endpoint=None, join=world.join)
     found: ClusterProbe = await ActivityEnvironment().run(activities.probe_cluster, call)
     await apis.close()
     return found
@@ -38,13 +36,11 @@ async def probe(world: World, token: str) -> ClusterProbe:
 
 async def test_the_manifest_grants_what_registering_asks_for(world: World) -> None:
     """Without it the probe is refused, with it the cluster is Valid."""
-    token = await world.bootstrap_token()
-    assert (await probe(world, token)).health is Health.INVALID
+    without = await world.run("create", "token", "default")
+    assert (await probe(world, without.strip())).health is Health.INVALID
     await world.run("apply", "-f", str(MANIFEST))
-    for item in yaml.safe_load_all(MANIFEST.read_text()):
-        if item["kind"].endswith("Binding"):
-            item["metadata"]["name"] += "-group"
-            item["subjects"] = [{"kind": "Group", "name": GROUP, "apiGroup": "rbac.authorization.k8s.io"}]
-            await world.run("apply", "-f", "-", stdin=yaml.safe_dump(item))
-    found = await probe(world, token)
+    account = next(each for each in yaml.safe_load_all(MANIFEST.read_text()) if each["kind"] == "ServiceAccount")
+    meta = account["metadata"]
+    token = await world.run("create", "token", meta["name"], "--namespace", meta["namespace"])
+    found = await probe(world, token.strip())
     assert (found.health, found.message) == (Health.VALID, "")

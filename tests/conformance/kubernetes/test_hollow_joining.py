@@ -1,5 +1,6 @@
 """A hollow node reads its user-data and joins with a bootstrap token, as a kubelet does."""
 
+import secrets
 from typing import Any
 
 import yaml
@@ -62,14 +63,15 @@ async def test_kubeadm_reserves_labels_taints_and_limits(world: World) -> None:
 
 
 async def test_a_deleted_token_keeps_a_server_out_until_there_is_one(world: World) -> None:
-    world.nodes.boot(world.server(1, "abcdef.0123456789abcdef"))
+    secret = secrets.token_hex(8)
+    world.nodes.boot(world.server(1, f"abcdef.{secret}"))
 
     async def refused() -> bool:
         node = world.nodes.get("pool-1")
         return node is not None and node.trouble.startswith("401")
 
     await eventually(refused)
-    await world.bootstrap_token()
+    await world.bootstrap_token(secret=secret)
     await eventually(lambda: world.node_if("pool-1", "True"))
 
 
@@ -79,7 +81,7 @@ async def test_a_label_that_a_kubelet_may_not_set_keeps_it_out(world: World) -> 
 
     async def refused() -> bool:
         node = world.nodes.get("pool-1")
-        return node is not None and "not allowed to modify labels" in node.trouble
+        return node is not None and "not allowed to set the following labels" in node.trouble
 
     await eventually(refused)
     assert (await world.core.list_node()).items == []

@@ -1,5 +1,6 @@
 """The sandbox's own routes: the version, the request log, spoilt answers, ended watches."""
 
+import json
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -62,3 +63,27 @@ async def test_the_version_can_be_raised_while_running(world: World) -> None:
     assert (await version.get_code()).git_version == "v1.34.1+k3s1"
     world.cluster.version = "v1.35.0"
     assert (await version.get_code()).git_version == "v1.35.0"
+
+
+async def test_bookmarks_carry_the_version(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.kubernetes.watching.BOOKMARK_PERIOD", 0.2)
+    made = await world.core.create_namespaced_config_map("default", {"metadata": {"name": "m"}})
+    version = made.metadata.resource_version
+    params = {"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true", "timeoutSeconds": "1"}
+    headers = {"Authorization": f"Bearer {world.token}"}
+    async with aiohttp.ClientSession(headers=headers) as session:
+        answer = await session.get(f"{world.url}/api/v1/configmaps", params=params, ssl=False)
+        events = [json.loads(line) async for line in answer.content]
+    assert {event["type"] for event in events} == {"BOOKMARK"}
+    assert int(events[0]["object"]["metadata"]["resourceVersion"]) >= int(version)
+
+
+async def test_a_continue_token_does_not_outlive_its_history(world: World) -> None:
+    for number in range(3):
+        await world.core.create_node({"metadata": {"name": f"n{number}"}})
+    first = await world.core.list_node(limit=2)
+    await world.core.create_node({"metadata": {"name": "n3"}})
+    world.compact()
+    with pytest.raises(client.ApiException) as caught:
+        await world.core.list_node(limit=2, _continue=first.metadata._continue)
+    assert (caught.value.status, json.loads(caught.value.body)["reason"]) == (410, "Expired")
