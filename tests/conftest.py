@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
-from core.errors import PoolsError
-from sandbox.controlplane import ControlPlane, find
+from sandbox.controlplane import ControlPlane
 from sandbox.layout import ClusterKind, Layout
 from sandbox.processes import Processes
-from tests.cluster_world import PLANE_TIMING
-
-BOTH = [ClusterKind.SIMULATED, pytest.param(ClusterKind.REAL, marks=pytest.mark.real)]
+from tests.cluster_world import PLANE_TIMING, World, real_world, running_world
+from tests.kinds import BOTH, programs_or_skip
 
 
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A real control plane, one for all tests of a process."""
-    try:
-        programs = find()
-    except PoolsError as error:
-        pytest.skip(f"{error.message}; {error.hint}")
+    programs = programs_or_skip()
     layout = Layout(tmp_path_factory.mktemp("plane"))
     layout.make()
     plane = ControlPlane(layout, Processes(layout), programs, PLANE_TIMING)
@@ -38,6 +35,24 @@ def cluster_kind(request: pytest.FixtureRequest) -> ClusterKind:
     """Each kind of cluster in turn."""
     kind: ClusterKind = request.param
     return kind
+
+
+@pytest_asyncio.fixture
+async def world(cluster_kind: ClusterKind, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    """An empty cluster of either kind."""
+    if cluster_kind is ClusterKind.SIMULATED:
+        async with running_world(tmp_path) as simulated:
+            yield simulated
+        return
+    async with real_world(tmp_path, request.getfixturevalue("control_plane")) as real:
+        yield real
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out on the real cluster what reaches into the simulated one."""
+    out = [each for each in items if each.get_closest_marker("real") and each.get_closest_marker("simulator")]
+    config.hook.pytest_deselected(items=out)
+    items[:] = [each for each in items if each not in out]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

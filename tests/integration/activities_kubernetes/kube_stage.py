@@ -1,11 +1,10 @@
-"""The Kubernetes-side activities over a simulated cluster: the real client, HTTP between, and no Temporal server."""
+"""The Kubernetes-side activities over a cluster of either kind: real client, HTTP between, no Temporal server."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
@@ -16,7 +15,7 @@ from activities.node_cache import NodeCaches
 from activities.vault import ClusterAccess, Vault
 from core.calls import ClusterRef, Connection, JoinMethod, ProjectRef
 from core.sealing import SealedSecret
-from tests.cluster_world import World, running_world
+from tests.cluster_world import World
 
 CLUSTER = ClusterRef(organization="acme", cluster="prod")
 Given = TypeVar("Given", bound=BaseModel)
@@ -76,14 +75,13 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(folder: Path, join: JoinMethod = JoinMethod.K3S) -> AsyncIterator[Stage]:
-    """A stage whose cluster keeps its state in `folder`."""
-    async with running_world(folder) as world:
-        vault = OpenVault(world.kubeconfig.read_text(), join, world.url, world.cluster.version)
-        apis = ClusterApis(cast("Vault", vault))
-        caches = NodeCaches(apis)
-        try:
-            yield Stage(world, vault, apis, caches)
-        finally:
-            await caches.close()
-            await apis.close()
+async def staged(world: World, join: JoinMethod | None = None) -> AsyncIterator[Stage]:
+    """A stage on a cluster, whose machines join as they do there unless `join` says otherwise."""
+    vault = OpenVault(world.kubeconfig.read_text(), join or world.join, world.url, world.version)
+    apis = ClusterApis(cast("Vault", vault))
+    caches = NodeCaches(apis)
+    try:
+        yield Stage(world, vault, apis, caches)
+    finally:
+        await caches.close()
+        await apis.close()

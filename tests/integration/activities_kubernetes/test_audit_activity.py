@@ -74,6 +74,7 @@ async def test_what_is_the_pool_s_is_found_on_both_sides_and_nothing_else(stage:
     assert not left.empty
 
 
+@pytest.mark.simulator
 async def test_a_cluster_that_does_not_answer_proves_nothing(stage: Stage, cloud: LiveCloud) -> None:
     stage.world.cluster.faults.add(ApiFault("GET", "/api/v1/nodes", 503))
     with pytest.raises(ApplicationError) as caught:

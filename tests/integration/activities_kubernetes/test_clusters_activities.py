@@ -26,7 +26,8 @@ def activities(stage: Stage, poll_s: float = 0.2) -> ClusterActivities:
     return ClusterActivities(stage.apis, stage.trusted, stage.caches, poll_s)
 
 
-async def probe(stage: Stage, join: JoinMethod = JoinMethod.K3S, endpoint: str | None = None) -> ClusterProbe:
+async def probe(stage: Stage, join: JoinMethod | None = None, endpoint: str | None = None) -> ClusterProbe:
+    join = join or stage.world.join
     call = calls.ProbeCluster(
         organization="acme", cluster="prod", sealed=stage.vault.sealed, api_endpoint=endpoint, join=join
     )
@@ -35,11 +36,12 @@ async def probe(stage: Stage, join: JoinMethod = JoinMethod.K3S, endpoint: str |
 
 async def test_a_good_cluster_says_which_it_is_and_where_nodes_reach_it(stage: Stage) -> None:
     found = await probe(stage)
-    assert (found.health, found.version, found.api_endpoint) == (Health.VALID, "v1.34.1+k3s1", stage.world.url)
+    assert (found.health, found.version, found.api_endpoint) == (Health.VALID, stage.world.version, stage.world.url)
     assert found.cluster_id == (await stage.world.core.read_namespace("kube-system")).metadata.uid
     assert (await probe(stage, endpoint="https://10.0.0.1:6443/")).api_endpoint == "https://10.0.0.1:6443"
 
 
+@pytest.mark.simulator
 @pytest.mark.parametrize(
     ("version", "join", "told"),
     [
@@ -62,7 +64,7 @@ async def test_a_join_method_that_is_not_the_cluster_s_is_refused(
 
 async def test_a_kubeconfig_that_is_refused_or_broken_is_invalid_and_silence_is_unknown(stage: Stage) -> None:
     good = stage.vault.kubeconfig
-    stage.vault.kubeconfig = good.replace(stage.world.cluster.admin_token, "stale")
+    stage.vault.kubeconfig = good.replace(stage.world.token, "stale")
     refused = await probe(stage)
     assert (refused.health, refused.reason) == (Health.INVALID, "Unauthorized")
     stage.vault.kubeconfig = "contexts: []"
@@ -98,7 +100,7 @@ async def with_rights(stage: Stage, *, without: str = "") -> None:
                 rule["verbs"] = [verb for verb in rule["verbs"] if verb != without]
     await stage.world.run("apply", "-f", "-", stdin=yaml.safe_dump_all(documents))
     token = (await stage.world.run("create", "token", "node-pools", "-n", "kube-system")).strip()
-    stage.vault.kubeconfig = stage.vault.kubeconfig.replace(stage.world.cluster.admin_token, token)
+    stage.vault.kubeconfig = stage.vault.kubeconfig.replace(stage.world.token, token)
 
 
 async def test_the_documented_rights_are_enough_and_a_missing_one_is_named(stage: Stage) -> None:
@@ -197,6 +199,7 @@ async def news(stage: Stage, known: ClusterSeen, **wanted: Any) -> ClusterSeen:
     return found
 
 
+@pytest.mark.simulator
 async def test_a_watched_cluster_tells_version_nodes_and_health_when_they_change(stage: Stage) -> None:
     seen = await watch(stage)
     assert (seen.health, seen.version, seen.nodes) == (Health.VALID, "v1.34.1+k3s1", 0)
@@ -211,6 +214,7 @@ async def test_a_watched_cluster_tells_version_nodes_and_health_when_they_change
     await news(stage, seen, health=Health.VALID, nodes=1)
 
 
+@pytest.mark.simulator
 async def test_a_new_worker_s_slow_first_list_is_no_news(stage: Stage) -> None:
     await stage.world.ready_node(1)
     seen = await news(stage, await watch(stage), nodes=1)
@@ -225,6 +229,7 @@ async def test_a_new_worker_s_slow_first_list_is_no_news(stage: Stage) -> None:
     assert again == seen
 
 
+@pytest.mark.simulator
 async def test_one_failed_look_at_a_cluster_is_no_news(stage: Stage) -> None:
     seen = await watch(stage)
     fault = ApiFault("GET", "/version", 503)

@@ -99,6 +99,7 @@ async def test_a_budget_that_allows_one_at_a_time_is_kept_while_pods_move(stage:
     assert least >= 2
 
 
+@pytest.mark.simulator
 async def test_a_spent_budget_is_told_once_and_the_drain_goes_on_when_it_is_lifted(stage: Stage) -> None:
     await stage.world.ready_node(1)
     (name,) = await running(stage, "web", 1)
@@ -136,6 +137,7 @@ async def test_a_held_pod_keeps_no_other_pod_on_the_node(stage: Stage) -> None:
     assert [hold.budget for hold in done.holds] == ["held-budget"]
 
 
+@pytest.mark.simulator
 async def test_critical_pods_go_last(stage: Stage) -> None:
     await stage.world.ready_node(1)
     await running(stage, "dns", 1, priorityClassName="system-cluster-critical")
@@ -145,6 +147,7 @@ async def test_critical_pods_go_last(stage: Stage) -> None:
     assert [name.split("-")[0] for name in asked] == ["web", "web", "dns"]
 
 
+@pytest.mark.simulator
 async def test_two_budgets_on_one_pod_are_told_and_not_hammered(stage: Stage) -> None:
     await stage.world.ready_node(1)
     await running(stage, "web", 1)
@@ -204,6 +207,7 @@ async def test_a_pod_that_comes_back_to_the_cordoned_node_is_left_alone(stage: S
     assert (done.outcome, done.evicted) == (DrainOutcome.DRAINED, 1)
 
 
+@pytest.mark.simulator
 async def test_a_volume_that_is_still_attached_is_waited_for(stage: Stage) -> None:
     await stage.world.ready_node(1)
     storage = client.StorageV1Api(stage.world.api)

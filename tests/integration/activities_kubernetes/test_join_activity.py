@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from core import machine_calls
 from core.calls import JoinMethod, Owner, ProjectRef
 from core.labels import Effect, Taint
 from sandbox.hollow import ServerSeen
-from tests.cluster_world import eventually
+from tests.cluster_world import World, eventually
 from tests.integration.activities_kubernetes.kube_stage import CLUSTER, Stage, staged
 
 OPERATION = "0d5e2a54-provision"
@@ -62,16 +61,16 @@ async def tokens(stage: Stage) -> dict[str, dict[str, str]]:
     ("method", "group"), [(JoinMethod.K3S, "k3s"), (JoinMethod.RKE2, "k3s"), (JoinMethod.KUBEADM, "kubeadm")]
 )
 async def test_a_token_is_one_that_the_cluster_and_its_distribution_accept(
-    method: JoinMethod, group: str, tmp_path: Path
+    world: World, method: JoinMethod, group: str
 ) -> None:
-    async with staged(tmp_path, method) as stage:
+    async with staged(world, method) as stage:
         issued = await issue(stage)
         ((name, data),) = (await tokens(stage)).items()
         assert name == f"bootstrap-token-{issued.token_id}"
         assert data["auth-extra-groups"] == f"system:bootstrappers:{group}:default-node-token"
         token = f"{data['token-id']}.{data['token-secret']}"
         settings = client.Configuration(host=stage.world.url, api_key={"authorization": f"Bearer {token}"})
-        settings.ca_cert_data = stage.world.cluster.authority.pem
+        settings.ca_cert_data = stage.world.ca_pem
         async with client.ApiClient(settings) as bearer:
             review = await client.AuthenticationV1Api(bearer).create_self_subject_review({"metadata": {}})
         assert review.status.user_info.username == f"system:bootstrap:{issued.token_id}"
@@ -126,16 +125,17 @@ async def test_a_machine_joins_with_the_user_data_alone(stage: Stage) -> None:
     node = await eventually(lambda: stage.world.node_if(CREATE.machine, "True"))
     labels = node.metadata.labels
     assert node.spec.provider_id == "hcloud://4711"
-    assert node.status.node_info.kubelet_version == "v1.34.1+k3s1"
+    assert node.status.node_info.kubelet_version == stage.world.version
     assert labels["workload"] == "batch"
     assert labels["pools.lbr.dev/pool-id"] == "pool-id"
     assert labels["pools.lbr.dev/machine"] == CREATE.machine
     assert ("dedicated", "batch") in {(taint.key, taint.value) for taint in node.spec.taints}
 
 
+@pytest.mark.simulator
 @pytest.mark.parametrize("method", [JoinMethod.RKE2, JoinMethod.KUBEADM])
-async def test_the_other_methods_user_data_joins_too(method: JoinMethod, tmp_path: Path) -> None:
-    async with staged(tmp_path, method) as stage:
+async def test_the_other_methods_user_data_joins_too(world: World, method: JoinMethod) -> None:
+    async with staged(world, method) as stage:
         await issue(stage)
         user_data = await JoinActivities(stage.apis, stage.trusted).user_data(CREATE)
         stage.world.nodes.boot(ServerSeen(4711, CREATE.machine, user_data, "192.0.2.1", "cx23", 2, 4, 40, "fsn1"))
@@ -145,8 +145,8 @@ async def test_the_other_methods_user_data_joins_too(method: JoinMethod, tmp_pat
         assert "dedicated" in {taint.key for taint in node.spec.taints}
 
 
-async def test_a_cluster_that_no_machine_can_join_ends_the_create_for_good(tmp_path: Path) -> None:
-    async with staged(tmp_path, JoinMethod.KUBEADM) as stage:
+async def test_a_cluster_that_no_machine_can_join_ends_the_create_for_good(world: World) -> None:
+    async with staged(world, JoinMethod.KUBEADM) as stage:
         await issue(stage)
         stage.vault.kubeconfig = without_authority(stage.vault.kubeconfig)
         stage.vault.version += 1

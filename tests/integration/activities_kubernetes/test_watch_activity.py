@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, cast
 
+import pytest
+
 from activities.listing import ListedServer, Listing, ServerListings
 from activities.watch import WatchActivities
 from core import calls
@@ -148,6 +150,7 @@ async def test_a_refused_token_is_told_as_such(stage: Stage) -> None:
     assert (seen.cloud, seen.refused, seen.message) == (Health.INVALID, True, "the token is not valid")
 
 
+@pytest.mark.simulator
 async def test_while_the_cluster_does_not_answer_no_node_is_judged(stage: Stage) -> None:
     await stage.world.ready_node(1)
     watcher = Watcher(stage, 1)
@@ -161,13 +164,14 @@ async def test_while_the_cluster_does_not_answer_no_node_is_judged(stage: Stage)
     assert (watcher.api, back.ready) == (Health.VALID, True)
 
 
+@pytest.mark.simulator
 async def test_one_broken_connection_and_a_forgotten_history_are_no_news(stage: Stage) -> None:
     await stage.world.ready_node(1)
     watcher = Watcher(stage, 1)
     await watcher.look()
     await watcher.look(0.3)
     watching = asyncio.create_task(watcher.look(20))
-    stage.world.cluster.store.compact()
+    stage.world.compact()
     stage.world.cluster.hub.cut()
     await eventually(lambda: _listed(stage, 2))
     assert not watching.done()
@@ -186,7 +190,7 @@ async def test_a_refused_kubeconfig_is_told_and_a_new_one_is_used_at_once(stage:
     watcher, good = Watcher(stage, 1), stage.vault.kubeconfig
     await watcher.look()
     for kubeconfig, health in (
-        (good.replace(stage.world.cluster.admin_token, "stale"), Health.INVALID),
+        (good.replace(stage.world.token, "stale"), Health.INVALID),
         (good, Health.VALID),
     ):
         stage.vault.kubeconfig, stage.vault.version = kubeconfig, stage.vault.version + 1

@@ -1,17 +1,17 @@
-"""The fixture of the activities on nodes."""
+"""The fixture of the activities on nodes: a cluster of either kind and the clients of one worker."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
+from tests.cluster_world import World
 from tests.integration.activities_kubernetes.kube_stage import Stage, staged
 
 
 @pytest.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
-    """A fresh cluster and the clients of one worker."""
-    async with staged(tmp_path) as stage:
+async def stage(world: World) -> AsyncIterator[Stage]:
+    """An empty cluster and the clients of one worker."""
+    async with staged(world) as stage:
         yield stage

@@ -42,6 +42,7 @@ async def drain(stage: Stage, uid: str) -> DrainResult:
     return await stage.run(DrainActivities(stage.apis, look_s=0.05).drain_node, call)
 
 
+@pytest.mark.simulator
 async def test_throttling_is_waited_for_and_holds_nothing(stage: Stage) -> None:
     uid = await cordoned_node_with_a_pod(stage)
     fault = ApiFault("POST", "*/eviction", 429)
@@ -51,6 +52,7 @@ async def test_throttling_is_waited_for_and_holds_nothing(stage: Stage) -> None:
     assert fault.count == 0
 
 
+@pytest.mark.simulator
 @pytest.mark.parametrize(("method", "path"), [("POST", "*/eviction"), ("GET", "/api/v1/nodes/pool-1")])
 async def test_a_slow_answer_does_not_silence_the_heartbeat(stage: Stage, method: str, path: str) -> None:
     uid = await cordoned_node_with_a_pod(stage)

@@ -105,6 +105,7 @@ async def test_an_absence_that_is_known_is_not_told_again(pool: Pool, cloud: Clo
         assert (await pool.watch(wait_s=0.1)).machines == {}
 
 
+@pytest.mark.simulator
 async def test_a_kubeconfig_that_is_not_whole_is_told_and_a_whole_one_mends_it(pool: Pool) -> None:
     vault, whole = pool.stage.vault, pool.stage.vault.kubeconfig
     broken = whole.replace('"current-context": "', '"current-context": "not-')

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from sandbox.launcher import Sandbox
-from sandbox.layout import Layout
+from sandbox.layout import ClusterKind, Layout
 from sandbox.proof import Proof
+from tests.kinds import BOTH, programs_or_skip
 
 
 class Stand:
@@ -47,10 +48,12 @@ class Stand:
         return self.box.layout.log("worker").read_text()[-3000:]
 
 
-@pytest.fixture(scope="module")
-def stand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stand]:
-    """A furnished sandbox with a stored credential."""
-    box = Sandbox(Layout(tmp_path_factory.mktemp("sandbox")))
+@pytest.fixture(scope="module", params=BOTH)
+def stand(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stand]:
+    """A furnished sandbox with a stored credential, on each kind of cluster."""
+    box = Sandbox(Layout(tmp_path_factory.mktemp("sandbox")), cluster=request.param)
+    if request.param is ClusterKind.REAL:
+        programs_or_skip()
     box.up()
     try:
         built = Stand(box)

@@ -63,10 +63,10 @@ def test_killed_while_machines_go(stand: Stand, left: int) -> None:
 def test_everything_killed_and_started_again(stand: Stand) -> None:
     stand.lbr("cp", "pool", "create", "prod", "whole", *CREATE, "--min", "1", "--wait")
     [before] = stand.proof.cloud("servers")
-    for name in ("worker", "world", "temporal"):
+    for name in stand.box.order:
         stand.box.processes.kill(name)
     stand.box.up()
-    stand.until("the pool again", lambda: stand.pool("whole").get("ready") == 1)
+    stand.until("the pool again", lambda: stand.pool("whole").get("ready") == 1, 90)
     [after] = stand.proof.cloud("servers")
     assert after["id"] == before["id"]
     stand.lbr("cp", "pool", "delete", "prod", "whole", "--wait")

@@ -12,6 +12,7 @@ import pytest
 from sandbox.demo import NOTHING
 from tests.integration.sandbox.conftest import Stand
 
+pytestmark = pytest.mark.simulator
 CREATE = ("--credential", "hetzner-prod", "--location", "hel1", "--server-type", "cx23", "--min", "1", "--max", "1")
 CNI = """
 apiVersion: v1

@@ -18,6 +18,7 @@ WAIT_MS = 20_000
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.simulator,
     pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium here: apt-get install chromium"),
 ]
 
