@@ -55,6 +55,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [each for each in items if each not in out]
 
 
+class _Verdict:
+    """Fails a run in which pytest itself broke: of an error in one of its processes xdist only tells."""
+
+    broken = False
+
+    def pytest_internalerror(self) -> None:
+        self.broken = True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.broken and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register what needs to remember something."""
+    config.pluginmanager.register(_Verdict())
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many checks were passed in each world, where a real one was among them."""
     passed = [each.nodeid for each in terminalreporter.stats.get("passed", []) if each.when == "call"]
