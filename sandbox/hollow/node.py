@@ -54,7 +54,6 @@ class HollowNode:
         self._changed = changed
         self._task: asyncio.Task[None] | None = None
         self._ready_at: datetime | None = None
-        self._conditions: list[dict[str, str]] = []
 
     def power_on(self, after: float = 0.0) -> None:
         """Boot, `after` seconds from now. What runs already goes on running."""
@@ -146,8 +145,8 @@ class HollowNode:
     async def _register(self, api: NodeApi) -> None:
         """Create the Node; one of that name that is there already is taken over, as kubelets do."""
         version = self.plan.version or (await api.call("GET", "/version"))["gitVersion"]
-        self._conditions = moved([], conditions(NO_NETWORK, self.now()), self.now())
-        status = node_status(self.server, self.plan, self.name) | {"conditions": self._conditions}
+        first = moved([], conditions(NO_NETWORK, self.now()), self.now())
+        status = node_status(self.server, self.plan, self.name) | {"conditions": first}
         node = node_object(self.server, self.plan, self.name, version, status)
         node["status"]["nodeInfo"]["bootID"] = self._boot_id()
         try:
@@ -182,21 +181,28 @@ class HollowNode:
             await api.call("POST", _LEASES, {"metadata": metadata, "spec": spec})
 
     async def _keep_status(self, api: NodeApi) -> None:
-        """Report the status when it changes, and every few minutes anyway."""
+        """Report the status when the Node shows another one, and every few minutes anyway."""
         reported = self._clock.now() - timedelta(days=1)
         while True:
-            wanted = moved(self._conditions, conditions(self._why_not_ready(), self.now()), self.now())
-            news = [c["status"] for c in wanted] != [c["status"] for c in self._conditions]
             due = self._clock.now() - reported >= timedelta(seconds=self._timing.heartbeat)
-            if news or due:
-                try:
-                    patch = {"status": {"conditions": wanted, "nodeInfo": {"bootID": self._boot_id()}}}
-                    await api.call("PATCH", f"/api/v1/nodes/{self.name}/status", patch, STRATEGIC)
-                except _TROUBLE as error:
-                    self.trouble = str(error)
-                else:
-                    self._conditions, reported = wanted, self._clock.now()
+            try:
+                if await self._report_status(api, due=due):
+                    reported = self._clock.now()
+            except _TROUBLE as error:
+                self.trouble = str(error)
             await self._clock.sleep(self._pause())
+
+    async def _report_status(self, api: NodeApi, *, due: bool) -> bool:
+        """Compare with what the Node shows, not with what was last sent: others write there too."""
+        path = f"/api/v1/nodes/{self.name}"
+        shown = (await api.call("GET", f"{path}?resourceVersion=0"))["status"].get("conditions") or []
+        wanted = moved(shown, conditions(self._why_not_ready(), self.now()), self.now())
+        before = {condition["type"]: condition["status"] for condition in shown}
+        if not due and all(before.get(each["type"]) == each["status"] for each in wanted):
+            return False
+        patch = {"status": {"conditions": wanted, "nodeInfo": {"bootID": self._boot_id()}}}
+        await api.call("PATCH", f"{path}/status", patch, STRATEGIC)
+        return True
 
     def _pause(self) -> float:
         """Seconds until the next look at the node's own state."""

@@ -50,6 +50,14 @@ async def test_a_silent_node_becomes_unknown_and_returns(world: World, fault: Fa
     await eventually(clean)
 
 
+async def test_a_node_that_works_corrects_what_others_say_of_it(world: World) -> None:
+    """As after an outage of the API server, when controllers saw no sign of life."""
+    await world.ready_node(1)
+    said = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "stopped posting"}
+    await world.core.patch_node_status("pool-1", {"status": {"conditions": [said]}})
+    await eventually(lambda: world.node_if("pool-1", "True"))
+
+
 async def test_with_all_nodes_unready_no_pod_is_driven_away(world: World) -> None:
     await world.ready_node(1)
     await hollow(world, "pool-1").set_fault(Fault.FROZEN)
