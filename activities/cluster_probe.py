@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from activities.cluster_api import ClusterApi
 from activities.cluster_errors import ClusterError
 from core.calls import ClusterProbe, Health, JoinMethod, ProbeCluster
+from core.endpoint import ENDPOINT_RULE, joinable
 from core.version import Version
 
 _OLDEST_KUBEADM = (1, 31)  # the first that reads kubeadm.k8s.io/v1beta4
@@ -39,7 +39,7 @@ async def probe(api: ClusterApi, call: ProbeCluster) -> ClusterProbe:
     """Does it answer, which cluster is it, can machines join as asked, may we do what we must. Never raises."""
     endpoint = (call.api_endpoint or api.server).rstrip("/")
     if not joinable(endpoint):
-        text = "nodes need an API endpoint such as https://10.0.0.1:6443, with no path: give it by --api-endpoint"
+        text = f"nodes need {ENDPOINT_RULE}: give it by --api-endpoint"
         return ClusterProbe(health=Health.INVALID, reason="ApiEndpoint", message=text)
     try:
         version = await api.version()
@@ -57,19 +57,6 @@ async def probe(api: ClusterApi, call: ProbeCluster) -> ClusterProbe:
     return ClusterProbe(
         health=Health.VALID, version=version, cluster_id=namespace["metadata"]["uid"], api_endpoint=endpoint
     )
-
-
-def joinable(endpoint: str) -> bool:
-    """Whether nodes can be sent to `endpoint`: scheme, host, at most a port.
-
-    A path, as management servers have that pass calls on, leads no kubelet to its cluster.
-    """
-    try:
-        parts = urlsplit(endpoint)
-        bare = (parts.path, parts.query, parts.fragment, parts.username) == ("", "", "", None)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and bare
-    except ValueError:  # a port that is none
-        return False
 
 
 def mismatch(version: str, join: JoinMethod) -> str:

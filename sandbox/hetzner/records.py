@@ -30,7 +30,7 @@ class Limits(Record):
 
     servers: int = 100
     primary_ips: int = 100
-    requests_per_hour: int = 3600
+    requests_per_hour: int = Field(default=3600, gt=0)
 
 
 class Bucket(Record):

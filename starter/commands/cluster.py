@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from core.calls import JoinMethod, Named
+from core.endpoint import check_endpoint
 from core.errors import FieldRefused
 from core.names import check_name
 from core.views import ClusterRow
@@ -74,6 +75,8 @@ def register(
     The kubeconfig's current context is taken with its certificates and sealed before it leaves this process.
     """
     check_name("NAME", name)
+    if api_endpoint is not None:
+        check_endpoint("--api-endpoint", api_endpoint)
     content = read_kubeconfig(kubeconfig)
     manifest = _manifest(cni_manifest) if cni_manifest else None
     key = public_key(profile_of(invocation))

@@ -78,6 +78,14 @@ def test_a_line_that_cannot_be_understood(lbr: Lbr, line: str, says: str) -> Non
     assert "--help" in result.stderr
 
 
+@pytest.mark.parametrize("endpoint", ["10.0.0.1:6443", "https://10.0.0.1:6443/k8s/clusters/c-1", "https://:6443", ""])
+def test_an_endpoint_that_no_node_can_reach(lbr: Lbr, endpoint: str) -> None:
+    """Before the kubeconfig is read."""
+    result = lbr("cp", "register", "prod", "--kubeconfig", "x", "--join", "k3s", "--api-endpoint", endpoint)
+    assert result.code == 2
+    assert "such as https://10.0.0.1:6443, with no path" in result.stderr
+
+
 @pytest.mark.parametrize("line", ["cp pool update prod workers --location x", "cp pool nodes prod"])
 def test_refusals_are_documents_under_json(lbr: Lbr, line: str) -> None:
     """Also those of lines that could not be parsed to their end."""
