@@ -95,7 +95,10 @@ def misfit_alone(pod: Obj, requests: Resources, room: NodeRoom) -> Misfit | None
     if host_ports(pod) & room.ports:
         return Misfit(("node(s) didn't have free ports for the requested pod ports",), True)
     lacking = tuple(_lacking(requests, room))
-    return Misfit(lacking, True) if lacking else None
+    if not lacking:
+        return None
+    # What the node could not hold even when empty, no eviction makes room for.
+    return Misfit(lacking, all(amount <= room.allocatable[name] for name, amount in requests.items()))
 
 
 def _lacking(requests: Resources, room: NodeRoom) -> list[str]:
