@@ -4,6 +4,7 @@ from sandbox.kubernetes import kinds
 from sandbox.kubernetes.errors import ApiError, Cause, forbidden, not_found
 from sandbox.kubernetes.kinds import Kind
 from sandbox.kubernetes.objects import Obj, is_deleting, name_of, namespace_of
+from sandbox.kubernetes.pod_accounts import set_account
 from sandbox.kubernetes.store import Store
 
 # A pod without a class has priority 0 unless some class is the global default.
@@ -26,6 +27,15 @@ def terminating(kind: Kind, name: str, namespace: str) -> ApiError:
     text = f"namespace {namespace} is being terminated"
     why = f"unable to create new content in namespace {namespace} because it is being terminated"
     return forbidden(kind, name, why, [Cause("metadata.namespace", text, "NamespaceTerminating")])
+
+
+def admit_pod(store: Store, pod: Obj) -> None:
+    """Add to a new pod what other objects say: its priority, and the token of its service account.
+
+    Raises ApiError 403 when one of those is missing.
+    """
+    set_account(store, pod)
+    set_priority(store, pod)
 
 
 def set_priority(store: Store, pod: Obj) -> None:

@@ -1,5 +1,7 @@
 """The ASGI application: authenticates, authorises and answers each request, as kube-apiserver does."""
 
+import asyncio
+
 import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -9,19 +11,23 @@ from starlette.routing import Route
 from sandbox.kubernetes import discovery, openapi, reviews
 from sandbox.kubernetes.admin import routes as admin_routes
 from sandbox.kubernetes.authorization import Access, allows, refusal
+from sandbox.kubernetes.bodies import Body
 from sandbox.kubernetes.cluster import Cluster, LoggedRequest
 from sandbox.kubernetes.errors import ApiError, method_not_allowed, unknown_path
 from sandbox.kubernetes.identity import ANONYMOUS, User
+from sandbox.kubernetes.kinds import NAMESPACES, PODS, SERVICE_ACCOUNTS
+from sandbox.kubernetes.options import TRUE, check_create
 from sandbox.kubernetes.paths import Target, parse
+from sandbox.kubernetes.pod_accounts import DEFAULT
 from sandbox.kubernetes.reading import Reader, json_response
-from sandbox.kubernetes.subresources import Subresources
+from sandbox.kubernetes.subresources import Subresources, subresources_of
 from sandbox.kubernetes.version import version_info
-from sandbox.kubernetes.writing import Writer, decode
+from sandbox.kubernetes.writing import Writer, typed
 
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 _HEALTH = ("/healthz", "/readyz", "/livez")
-_TRUE = ("1", "true", "True")
+_ACCOUNT_WAITS, _ACCOUNT_WAIT = 10, 0.1  # as often, and about as long, as the real server looks again
 
 
 def create_app(cluster: Cluster) -> Starlette:
@@ -67,8 +73,19 @@ class ApiServer:
         return fault.response()
 
     async def _proper(self, request: Request, user: User) -> Response:
-        body = decode(await request.body(), _content_type(request))
-        return self._public(request) or self._answer(request, user, body)
+        body = Body(await request.body(), request.headers.get("content-type", "").partition(";")[0].strip())
+        target = parse(request.url.path)
+        if target and target.kind is PODS and request.method == "POST":
+            await self._account(target.namespace)
+        return self._public(request) or self._answer(request, target, user, body)
+
+    async def _account(self, namespace: str) -> None:
+        """Wait a little for the service account of a new namespace, which its first pods may come before."""
+        for _ in range(_ACCOUNT_WAITS):
+            store = self.cluster.store
+            if store.get(SERVICE_ACCOUNTS, namespace, DEFAULT) or not store.get(NAMESPACES, "", namespace):
+                return
+            await asyncio.sleep(_ACCOUNT_WAIT)
 
     def _user(self, request: Request) -> User:
         """By client certificate where TLS showed one, else by bearer token."""
@@ -88,9 +105,7 @@ class ApiServer:
             return PlainTextResponse(self.cluster.authority.pem)
         return None
 
-    def _answer(self, request: Request, user: User, body: object) -> Response:
-        path = request.url.path
-        target = parse(path)
+    def _answer(self, request: Request, target: Target | None, user: User, body: Body) -> Response:
         if target is None:
             return self._document(request, user, body)
         access = _access(request, target)
@@ -98,42 +113,48 @@ class ApiServer:
             raise refusal(user, access)
         return self._act(request, target, user, body)
 
-    def _document(self, request: Request, user: User, body: object) -> Response:
+    def _document(self, request: Request, user: User, body: Body) -> Response:
         path = request.url.path.rstrip("/")
         if user is ANONYMOUS:
             message = f'forbidden: User "system:anonymous" cannot {request.method.lower()} path "{path}"'
             raise ApiError(403, "Forbidden", message, {})
-        if request.method == "POST" and isinstance(body, dict):
-            found = reviews.review(self.cluster.store, path.rpartition("/")[2], body, user)
-            code = 201
-        else:
-            found, code = _described(path), 200
-        if found is None:
-            raise unknown_path()
-        return json_response(msgspec.json.encode(found), code)
+        review = reviews.type_at(path)
+        if review is not None:
+            if request.method != "POST":
+                raise method_not_allowed()
+            check_create(request.query_params)
+            sent = typed(review, body, request.query_params)
+            return json_response(msgspec.json.encode(reviews.answer(self.cluster.store, review, sent, user)), 201)
+        found = _described(path)
+        if found is not None:
+            return json_response(msgspec.json.encode(found))
+        if not discovery.is_known_root(path):
+            return PlainTextResponse("404 page not found\n", 404)
+        raise unknown_path()
 
-    def _act(self, request: Request, target: Target, user: User, body: object) -> Response:
+    def _act(self, request: Request, target: Target, user: User, body: Body) -> Response:
         query, writer = request.query_params, self._writer
+        _check_method(request.method, target)
         match request.method:
             case "GET":
                 return self._read(request, target)
             case "POST":
                 return writer.post(target, body, query, user)
-            case "DELETE" if not target.subresource:
+            case "DELETE":
                 return writer.delete(target, body, query, user)
-            case "PUT" if target.name:
+            case "PUT":
                 return writer.put(target, body, query, user)
-            case "PATCH" if target.name:
-                return writer.patch(target, body, _content_type(request), query, user)
+            case "PATCH":
+                return writer.patch(target, body, query, user)
         raise method_not_allowed()
 
     def _read(self, request: Request, target: Target) -> Response:
         query, accept = request.query_params, request.headers.get("accept", "")
-        if target.watch or query.get("watch") in _TRUE:
+        if target.watch or query.get("watch") in TRUE:
             return self._reader.watch(target, query, accept)
         if target.subresource not in ("", "status", "approval"):
             return self._subresources.get(target)
-        return self._reader.one(target, accept) if target.name else self._reader.many(target, query, accept)
+        return self._reader.one(target, query, accept) if target.name else self._reader.many(target, query, accept)
 
     def _log(self, request: Request, user: User, code: int) -> None:
         path, query = request.url.path, request.url.query
@@ -143,6 +164,24 @@ class ApiServer:
         if target and target.subresource:
             what += f"/{target.subresource}"
         self.cluster.counts[f"{request.method} {what} {code}"] += 1
+
+
+def _check_method(method: str, target: Target) -> None:
+    """Raise ApiError 404 for a subresource that the kind has not, 405 for a method that the path has not."""
+    if target.subresource:
+        methods = subresources_of(target.kind).get(target.subresource)
+        if methods is None:
+            raise unknown_path()
+    elif target.name:
+        methods = ("GET", "PUT", "PATCH", "DELETE")
+    elif target.kind is NAMESPACES:
+        methods = ("GET", "POST")
+    elif target.kind.namespaced and not target.namespace:
+        methods = ("GET",)
+    else:
+        methods = ("GET", "POST", "DELETE")
+    if method not in methods:
+        raise method_not_allowed()
 
 
 def _described(path: str) -> dict[str, object] | None:
@@ -160,12 +199,8 @@ def _access(request: Request, target: Target) -> Access:
 
 def _verb(request: Request, target: Target) -> str:
     if request.method == "GET":
-        watch = target.watch or request.query_params.get("watch") in _TRUE
+        watch = target.watch or request.query_params.get("watch") in TRUE
         return "watch" if watch else "get" if target.name else "list"
     if request.method == "DELETE":
         return "delete" if target.name else "deletecollection"
     return _VERBS[request.method]
-
-
-def _content_type(request: Request) -> str:
-    return request.headers.get("content-type", "").partition(";")[0].strip()

@@ -2,15 +2,11 @@
 
 from sandbox.kubernetes.kinds import ALL, GROUPS, PODS, Kind
 from sandbox.kubernetes.objects import Obj
+from sandbox.kubernetes.reviews import REVIEWS, plural_of
 from sandbox.kubernetes.subresources import subresources_of
 
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
-# Resources that are asked for and never kept: group, version, plural, kind.
-REVIEWS = (
-    ("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview"),
-    ("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview"),
-)
-_REVIEW_GROUPS = tuple((group, version) for group, version, _, _ in REVIEWS)
+_REVIEW_GROUPS = tuple((review.group, review.version) for review in REVIEWS)
 
 
 def document(path: str) -> Obj | None:
@@ -32,6 +28,13 @@ def document(path: str) -> Obj | None:
     return None
 
 
+def is_known_root(path: str) -> bool:
+    """Whether a path is below the core API or a group that there is."""
+    parts = [part for part in path.split("/") if part]
+    known = {group for group, _ in (*GROUPS, *_REVIEW_GROUPS)}
+    return parts[:1] == ["api"] or (parts[:1] == ["apis"] and (len(parts) == 1 or parts[1] in known))
+
+
 def _group(group: str, version: str) -> Obj:
     entry = {"groupVersion": f"{group}/{version}", "version": version}
     return {"name": group, "versions": [entry], "preferredVersion": entry}
@@ -39,11 +42,10 @@ def _group(group: str, version: str) -> Obj:
 
 def _resources(group: str, version: str) -> Obj:
     entries = [e for kind in ALL if (kind.group, kind.version) == (group, version) for e in _entries(kind)]
-    for review_group, review_version, plural, name in REVIEWS:
-        if (review_group, review_version) == (group, version):
-            entries.append(
-                {"name": plural, "singularName": name.lower(), "namespaced": False, "kind": name, "verbs": ["create"]}
-            )
+    for review in REVIEWS:
+        if (review.group, review.version) == (group, version):
+            entry: Obj = {"name": plural_of(review), "singularName": review.kind.lower(), "namespaced": False}
+            entries.append(entry | {"kind": review.kind, "verbs": ["create"]})
     group_version = f"{group}/{version}" if group else version
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": entries}
 

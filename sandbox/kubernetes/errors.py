@@ -67,6 +67,18 @@ def unlike(kind: Kind, name: str, field: str, wanted: str, found: str) -> ApiErr
     return ApiError(409, "Conflict", message, {"name": name, "kind": kind.name})
 
 
+_ETCD_NAMES = {"nodes": "minions", "services": "services/specs"}  # where etcd keeps them, from the first days
+
+
+def unlike_stored(kind: Kind, obj: Obj, uid: str) -> str:
+    """Why a PUT meets a conflict when it names another UID than the stored object has."""
+    metadata = obj["metadata"]
+    parts = (_ETCD_NAMES.get(kind.plural, kind.plural), metadata.get("namespace", ""), metadata["name"])
+    key = "/".join(("/registry", *filter(None, parts)))
+    why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {metadata['uid']}"
+    return f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
+
+
 def forbidden(kind: Kind, name: str, why: str, causes: Sequence[Cause] = ()) -> ApiError:
     """403: the user, or an admission rule, refuses."""
     subject = f'{kind.resource} "{name}"' if name else kind.resource
@@ -78,11 +90,18 @@ def forbidden(kind: Kind, name: str, why: str, causes: Sequence[Cause] = ()) -> 
 
 def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiError:
     """422: validation failed on one field or more."""
-    texts = [f"{cause.field}: {cause.message}" for cause in causes]
+    return invalid_as(kind.group, kind.name, name, causes)
+
+
+def invalid_as(group: str, what: str, name: str, causes: Sequence[Cause]) -> ApiError:
+    """422 for what is no stored object: options, reviews, and parts of an object."""
+    texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
-    group = {"group": kind.group} if kind.group else {}
-    details = {"name": name} | group | {"kind": kind.name, "causes": _causes(causes)}
-    return ApiError(422, "Invalid", f'{kind.qualified} "{name}" is invalid: {joined}', details)
+    details = {"name": name, "group": group, "kind": what}
+    details = {key: value for key, value in details.items() if value}
+    qualified = f"{what}.{group}" if group else what
+    message = f'{qualified} "{name}" is invalid: {joined}'
+    return ApiError(422, "Invalid", message, {**details, "causes": _causes(causes)})
 
 
 def _causes(causes: Sequence[Cause]) -> list[Obj]:
@@ -92,6 +111,11 @@ def _causes(causes: Sequence[Cause]) -> list[Obj]:
 def bad_request(message: str) -> ApiError:
     """400: the request cannot be understood."""
     return ApiError(400, "BadRequest", message)
+
+
+def misnamed(sent: str, wanted: str) -> ApiError:
+    """400: an object was sent to the path of another."""
+    return bad_request(f"the name of the object ({sent}) does not match the name on the URL ({wanted})")
 
 
 def unauthorized() -> ApiError:
@@ -118,5 +142,5 @@ def method_not_allowed() -> ApiError:
 
 
 def unknown_path() -> ApiError:
-    """404 for a path of no known resource."""
+    """404 for a path of no known resource below a group that there is."""
     return ApiError(404, "NotFound", "the server could not find the requested resource", {})

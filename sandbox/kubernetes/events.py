@@ -1,6 +1,15 @@
-"""Both event APIs show the same objects: `events.k8s.io/v1` names some fields differently."""
+"""Events: both APIs show the same objects, `events.k8s.io/v1` names some fields differently and demands more.
 
-from sandbox.kubernetes.objects import Obj
+The rules depend on `eventTime`: without one it is an event of the old sort, which may leave out nearly all.
+"""
+
+from collections.abc import Iterator
+
+from sandbox.kubernetes.errors import Cause
+from sandbox.kubernetes.names import qualified_faults
+from sandbox.kubernetes.objects import Obj, namespace_of
+from sandbox.kubernetes.strategy import Creation, Strategy
+from sandbox.kubernetes.validation import faulty, required, wrong
 
 _NEW_TO_OLD = {
     "regarding": "involvedObject",
@@ -22,3 +31,51 @@ def to_core(event: Obj) -> Obj:
 def from_core(event: Obj) -> Obj:
     """A stored event in the form of `events.k8s.io/v1`."""
     return {_OLD_TO_NEW.get(key, key): value for key, value in event.items()}
+
+
+_LONGEST, _LONGEST_MESSAGE = 128, 1024
+
+
+def _validate(new: Obj, old: Obj | None) -> Iterator[Cause]:
+    del old
+    yield from _event_causes(new, "reportingComponent")
+
+
+def _validate_new(new: Obj, old: Obj | None) -> Iterator[Cause]:
+    yield from _event_causes(new, "reportingController")
+    if old is not None:
+        return
+    if not new.get("eventTime"):
+        yield required("eventTime")
+    type_ = new.get("type", "")
+    if type_ not in ("Normal", "Warning"):
+        yield wrong("type", "", f"has invalid value: {type_}")
+
+
+def _event_causes(event: Obj, controller_field: str) -> Iterator[Cause]:
+    about, namespace = (event.get("involvedObject") or {}).get("namespace", ""), namespace_of(event)
+    timed = bool(event.get("eventTime"))
+    homes = {about} if about and not timed else {about, "default", "kube-system"} if timed else {"default"}
+    if namespace not in homes:
+        yield wrong("involvedObject.namespace", about, "does not match event.namespace")
+    if not timed:
+        return
+    controller = event.get("reportingComponent", "")
+    if not controller:
+        yield required(controller_field)
+    yield from faulty(controller_field, controller, qualified_faults(controller))
+    for field in ("reportingInstance", "action", "reason"):
+        if not event.get(field):
+            yield required(field)
+        elif len(event[field]) > _LONGEST:
+            yield wrong(field, "", f"can have at most {_LONGEST} characters")
+    if len(event.get("message", "")) > _LONGEST_MESSAGE:
+        yield wrong("message", "", f"can have at most {_LONGEST_MESSAGE} characters")
+
+
+def _as_sent(obj: Obj, creation: Creation) -> None:
+    del obj, creation
+
+
+STRATEGY = Strategy(create=_as_sent, validate=_validate, upserts=True)
+NEW_STRATEGY = Strategy(create=_as_sent, validate=_validate_new, upserts=True)

@@ -26,9 +26,8 @@ _VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
 def evict(registry: Registry, namespace: str, name: str, eviction: Obj, user: User) -> None:
     """Evict a pod. Raises ApiError 400, 403, 404, 409, 429 (budget) or 500 (two budgets)."""
     pod = registry.get(PODS, namespace, name).obj
-    named = eviction.get("metadata", {}).get("name", name)
-    if named != name:
-        raise bad_request(f"name in URL does not match name in Eviction object: {name} != {named}")
+    if eviction.get("metadata", {}).get("name", "") != name:
+        raise bad_request("name in URL does not match name in Eviction object")
     check_namespace(registry.store, PODS, pod)
     options = eviction.get("deleteOptions") or {}
     dry_run = bool(options.get("dryRun"))

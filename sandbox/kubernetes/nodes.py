@@ -3,20 +3,26 @@
 from collections.abc import Iterator
 
 from sandbox.kubernetes.errors import Cause
+from sandbox.kubernetes.names import label_key_faults, label_value_faults
 from sandbox.kubernetes.objects import Obj
 from sandbox.kubernetes.strategy import Creation, Strategy
-from sandbox.kubernetes.validation import (
-    duplicate,
-    is_label_key,
-    is_label_value,
-    refused,
-    required,
-    unsupported,
-    wrong,
-)
+from sandbox.kubernetes.validation import duplicate, faulty, refused, required, unsupported
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 NOT_READY = "node.kubernetes.io/not-ready"
+# What a kubelet says of itself. The API has no absent values here, only empty ones.
+_INFO = (
+    "machineID",
+    "systemUUID",
+    "bootID",
+    "kernelVersion",
+    "osImage",
+    "containerRuntimeVersion",
+    "kubeletVersion",
+    "kubeProxyVersion",
+    "operatingSystem",
+    "architecture",
+)
 
 
 def _default(node: Obj) -> None:
@@ -25,9 +31,14 @@ def _default(node: Obj) -> None:
         spec.pop("unschedulable", None)
     if not spec.get("taints"):
         spec.pop("taints", None)
+
+
+def _default_status(node: Obj) -> None:
     status = node.setdefault("status", {})
     if "allocatable" not in status and "capacity" in status:
         status["allocatable"] = dict(status["capacity"])
+    status.setdefault("daemonEndpoints", {}).setdefault("kubeletEndpoint", {}).setdefault("Port", 0)
+    status["nodeInfo"] = dict.fromkeys(_INFO, "") | status.get("nodeInfo", {})
 
 
 def _create(node: Obj, creation: Creation) -> None:
@@ -51,19 +62,18 @@ def _validate(new: Obj, old: Obj | None) -> Iterator[Cause]:
 def _taint_causes(taints: list[Obj]) -> Iterator[Cause]:
     seen = set()
     for index, taint in enumerate(taints):
-        field = f"spec.taints[{index}]"
-        key, effect = taint.get("key", ""), taint.get("effect", "")
-        if not is_label_key(key):
-            yield wrong(f"{field}.key", key, "name part must be non-empty") if key else required(f"{field}.key")
-        if not is_label_value(taint.get("value", "")):
-            yield wrong(f"{field}.value", taint["value"], "a valid label must be an empty string or consist of …")
+        field = f"metadata.taints[{index}]"  # the server's own word for the place, though they are in the spec
+        key, value, effect = (taint.get(name, "") for name in ("key", "value", "effect"))
+        yield from faulty(f"{field}.key", key, label_key_faults(key))
+        yield from faulty(f"{field}.value", value, label_value_faults(value))
         if not effect:
             yield required(f"{field}.effect")
         elif effect not in EFFECTS:
             yield unsupported(f"{field}.effect", effect, EFFECTS)
         if (key, effect) in seen:
-            yield duplicate(field, {k: taint[k] for k in ("key", "value", "effect") if k in taint})
+            shown = {"Key": key, "Value": value, "Effect": effect, "TimeAdded": taint.get("timeAdded")}
+            yield duplicate(field, shown, "taints must be unique by key and effect pair")
         seen.add((key, effect))
 
 
-STRATEGY = Strategy(_default, _create, _validate)
+STRATEGY = Strategy(_default, _create, _validate, default_status=_default_status)

@@ -1,5 +1,6 @@
 """Small readers for Kubernetes objects, which are plain JSON dictionaries here."""
 
+import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -7,6 +8,12 @@ from typing import Any
 import msgspec
 
 Obj = dict[str, Any]
+_SUFFIX = "bcdfghjklmnpqrstvwxz2456789"  # letters of generated names: no vowels, so no words
+
+
+def random_suffix() -> str:
+    """The end of a generated name."""
+    return "".join(secrets.choice(_SUFFIX) for _ in range(5))
 
 
 def clone(obj: Obj) -> Obj:
@@ -32,8 +39,8 @@ def parse_time(text: str) -> datetime:
 
 
 def name_of(obj: Obj) -> str:
-    """`metadata.name`."""
-    return str(obj["metadata"]["name"])
+    """`metadata.name`, empty when a client sent none."""
+    return str(obj["metadata"].get("name", ""))
 
 
 def namespace_of(obj: Obj) -> str:

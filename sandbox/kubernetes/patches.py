@@ -19,23 +19,20 @@ def merge(target: Any, patch: Any) -> Any:
     return merged
 
 
-def json_patch(target: Obj, operations: Any) -> Obj:
-    """RFC 6902. Raises ApiError 400 for a malformed patch, 422 for one that cannot be applied."""
-    if not isinstance(operations, list):
-        raise ApiError(400, "BadRequest", "json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+def json_patch(target: Obj, operations: list[Any]) -> Obj:
+    """RFC 6902. Raises ApiError 422 when it cannot be applied."""
     root: Any = {"": clone(target)}
     for operation in operations:
         try:
             _apply(root, operation)
         except (KeyError, IndexError, ValueError, TypeError) as error:
-            raise _rejected(f"{operation}: {error}") from error
+            raise _rejected() from error
     patched: Obj = root[""]
     return patched
 
 
-def _rejected(why: str) -> ApiError:
-    message = "the server rejected our request due to an error in our request"
-    return ApiError(422, "Invalid", message, {"causes": [{"message": why}]})
+def _rejected() -> ApiError:
+    return ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
 
 def _tokens(pointer: str) -> list[str]:

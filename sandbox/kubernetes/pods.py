@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from sandbox.kubernetes.errors import Cause
+from sandbox.kubernetes.names import label_name_faults, subdomain_faults
 from sandbox.kubernetes.objects import Obj, clone
 from sandbox.kubernetes.strategy import Creation, Strategy
-from sandbox.kubernetes.validation import refused, required, unsupported
+from sandbox.kubernetes.validation import duplicate, faulty, missing, refused, required, unsupported
 
 _EVICTION_SECONDS = 300  # default tolerationSeconds of the DefaultTolerationSeconds admission plugin
 _POLICIES = ("Always", "OnFailure", "Never")
@@ -42,8 +43,9 @@ def _default(pod: Obj) -> None:
     spec = pod.setdefault("spec", {})
     default_template(spec)
     spec.setdefault("enableServiceLinks", True)
-    spec.setdefault("serviceAccountName", "default")
-    spec.setdefault("serviceAccount", spec["serviceAccountName"])
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:  # two names of one field, of which the second is the old one
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
 
 
 def _create(pod: Obj, creation: Creation) -> None:
@@ -74,14 +76,35 @@ def quality_of_service(spec: Obj) -> str:
 
 def spec_causes(spec: Obj, field: str = "spec") -> Iterator[Cause]:
     """What is wrong with a pod spec."""
-    if not spec.get("containers"):
+    volumes = {volume.get("name") for volume in spec.get("volumes") or []}
+    containers = spec.get("containers") or []
+    if not containers:
         yield required(f"{field}.containers")
-    for index, container in enumerate(spec.get("containers") or []):
-        for name in ("name", "image"):
-            if not container.get(name):
-                yield required(f"{field}.containers[{index}].{name}")
+    yield from _container_causes(containers, f"{field}.containers", volumes)
+    yield from _container_causes(spec.get("initContainers") or [], f"{field}.initContainers", volumes)
     if spec.get("restartPolicy") not in _POLICIES:
         yield unsupported(f"{field}.restartPolicy", spec.get("restartPolicy"), _POLICIES)
+    node = spec.get("nodeName", "")
+    if node:
+        yield from faulty(f"{field}.nodeName", node, subdomain_faults(node))
+
+
+def _container_causes(containers: list[Obj], field: str, volumes: set[str]) -> Iterator[Cause]:
+    seen = set()
+    for index, container in enumerate(containers):
+        place, name = f"{field}[{index}]", container.get("name", "")
+        if not name:
+            yield required(f"{place}.name")
+        elif name in seen:
+            yield duplicate(f"{place}.name", name)
+        else:
+            yield from faulty(f"{place}.name", name, label_name_faults(name))
+        seen.add(name)
+        if not container.get("image"):
+            yield required(f"{place}.image")
+        for at, mount in enumerate(container.get("volumeMounts") or []):
+            if mount.get("name") not in volumes:
+                yield missing(f"{place}.volumeMounts[{at}].name", mount.get("name", ""))
 
 
 def _validate(new: Obj, old: Obj | None) -> Iterator[Cause]:

@@ -1,8 +1,5 @@
 """GET: one object, a list in pages, or a watch."""
 
-import base64
-import binascii
-import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,16 +8,17 @@ from datetime import datetime
 from starlette.datastructures import QueryParams
 from starlette.responses import Response, StreamingResponse
 
+from sandbox.kubernetes import pages
 from sandbox.kubernetes.errors import ApiError, bad_request, expired, not_found, too_large_version
 from sandbox.kubernetes.kinds import PODS
+from sandbox.kubernetes.label_queries import parse_labels
 from sandbox.kubernetes.objects import name_of, namespace_of
+from sandbox.kubernetes.options import TRUE, check_list, check_watch, integer, number_fault
 from sandbox.kubernetes.paths import Target
 from sandbox.kubernetes.rendering import Position, listing, single, view_of
-from sandbox.kubernetes.selectors import matcher, parse_fields
+from sandbox.kubernetes.selectors import matcher_of, parse_fields
 from sandbox.kubernetes.store import Store, Stored
 from sandbox.kubernetes.watching import Hub, Watch, WatchRequest
-
-_TRUE = ("1", "true", "True")
 
 
 @dataclass(frozen=True)
@@ -31,18 +29,22 @@ class Reader:
     hub: Hub
     now: Callable[[], datetime]
 
-    def one(self, target: Target, accept: str) -> Response:
-        """A single object. Raises ApiError 404."""
+    def one(self, target: Target, query: QueryParams, accept: str) -> Response:
+        """A single object. Raises ApiError 404, or 500 for a version that is none."""
+        _stored_version(query)
         found = self.store.get(target.kind, target.namespace, target.name)
         if found is None:
             raise not_found(target.kind, target.name)
         return json_response(single(target.kind, found, view_of(accept, target.kind, self.now())))
 
     def many(self, target: Target, query: QueryParams, accept: str) -> Response:
-        """A list, or its first or next page. Raises ApiError 400, 410 or 504."""
-        kind = target.kind
-        version = self._check_version(query.get("resourceVersion", ""))
-        matches = matcher(kind, query.get("labelSelector", ""), query.get("fieldSelector", ""))
+        """A list, or its first or next page. Raises ApiError 400, 410, 422 or 504."""
+        kind, limit = target.kind, integer(query, "limit")
+        integer(query, "timeoutSeconds")
+        labels = parse_labels(query.get("labelSelector", ""))
+        check_list(query)
+        matches = matcher_of(labels, parse_fields(kind, query.get("fieldSelector", "")))
+        version = self._check_version(query)
         items = self._candidates(target, query)
         if matches:
             items = [item for item in items if matches(item.obj)]
@@ -50,36 +52,34 @@ class Reader:
         if query.get("continue"):
             version, start = self._continued(target, query["continue"])
             items = [item for item in items if _key(item) > start]
-        limit = _number(query, "limit")
-        page = items[:limit] if limit else items
-        more = _token(version, _key(page[-1])) if len(page) < len(items) else ""
+        page = items[:limit] if limit > 0 else items
+        more = pages.token(version, _key(page[-1])) if len(page) < len(items) else ""
         return json_response(
             listing(kind, page, view_of(accept, kind, self.now()), Position(version, more, len(items) - len(page)))
         )
 
     def watch(self, target: Target, query: QueryParams, accept: str) -> Response:
-        """A stream of events. Raises ApiError 400."""
-        kind = target.kind
+        """A stream of events. Raises ApiError 400, 422, or 500 for a version that is none."""
+        kind, seconds = target.kind, integer(query, "timeoutSeconds")
+        labels = parse_labels(query.get("labelSelector", ""))
+        check_watch(query)
         fields = query.get("fieldSelector", "")
         if target.name:
             fields = ",".join(filter(None, (fields, f"metadata.name={target.name}")))
+        matches = matcher_of(labels, parse_fields(kind, fields))
         send_initial = query.get("sendInitialEvents", "")
-        if send_initial and query.get("resourceVersionMatch") != "NotOlderThan":
-            raise bad_request(
-                "sendInitialEvents is forbidden for watch unless resourceVersionMatch is set to NotOlderThan"
-            )
-        since = _version(query.get("resourceVersion", ""))
-        bookmarks = query.get("allowWatchBookmarks") in _TRUE
+        since = _stored_version(query)
+        bookmarks = query.get("allowWatchBookmarks") in TRUE
         wanted = WatchRequest(
             kind,
             target.namespace,
-            matcher(kind, query.get("labelSelector", ""), fields),
+            matches,
             view_of(accept, kind, self.now()),
             since=since,
-            initial=send_initial in _TRUE if send_initial else since == 0,
-            mark_end=send_initial in _TRUE and bookmarks,
+            initial=send_initial in TRUE if send_initial else since == 0,
+            mark_end=send_initial in TRUE and bookmarks,
             bookmarks=bookmarks,
-            seconds=_number(query, "timeoutSeconds") or random.uniform(1800, 3600),
+            seconds=seconds or random.uniform(1800, 3600),
             node=_node(target, fields),
         )
         events = Watch(self.store, self.hub, wanted, self.now).events()
@@ -92,24 +92,25 @@ class Reader:
         pods = self.store.pods_on(node)
         return [p for p in pods if target.namespace in ("", namespace_of(p.obj))]
 
-    def _check_version(self, asked: str) -> int:
-        wanted = _version(asked)
+    def _check_version(self, query: QueryParams) -> int:
+        text = query.get("resourceVersion", "")
+        fault = _version_fault(text)
+        if fault:
+            raise bad_request(f"invalid resource version: {fault}")
+        wanted = int(text or 0)
         if wanted > self.store.version:
             raise too_large_version(wanted, self.store.version)
         return self.store.version
 
     def _continued(self, target: Target, token: str) -> tuple[int, str]:
-        try:
-            version, start = json.loads(base64.urlsafe_b64decode(token))
-        except (ValueError, binascii.Error, TypeError) as error:
-            raise bad_request("continue key is not valid: unable to decode") from error
+        version, start = pages.read(token)
         if version < self.store.floor(target.kind):
             raise expired(
                 "The provided continue parameter is too old to display a consistent list result. You can start "
                 "a new list without the continue parameter, or use the continue token in this response to "
                 "retrieve the remainder of the results."
             )
-        return int(version), str(start)
+        return version, start
 
 
 def json_response(body: bytes, code: int = 200) -> Response:
@@ -128,21 +129,15 @@ def _key(stored: Stored) -> str:
     return f"{namespace_of(stored.obj)}/{name_of(stored.obj)}"
 
 
-def _token(version: int, last: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps([version, last]).encode()).decode()
+def _version_fault(text: str) -> str:
+    fault = number_fault(text, signed=False) if text else ""
+    return f'resourceVersion: Invalid value: "{text}": {fault}' if fault else ""
 
 
-def _version(text: str) -> int:
-    if not text:
-        return 0
-    if not text.isdigit():
-        raise ApiError(400, "BadRequest", f'Invalid value: "{text}": resourceVersion must be a number')
-    return int(text)
-
-
-def _number(query: QueryParams, name: str) -> int:
-    text = query.get(name, "")
-    try:
-        return int(text) if text else 0
-    except ValueError as error:
-        raise bad_request(f"invalid {name}: {text!r}") from error
+def _stored_version(query: QueryParams) -> int:
+    """A resourceVersion that goes to the storage unchecked, which fails over a bad one."""
+    text = query.get("resourceVersion", "")
+    fault = _version_fault(text)
+    if fault:
+        raise ApiError(500, "", fault)
+    return int(text or 0)

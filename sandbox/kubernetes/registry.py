@@ -1,25 +1,44 @@
 """Create, update, patch and delete with the API server's rules. No HTTP and no waiting in here."""
 
-import secrets
 import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from sandbox.kubernetes import kinds, node_restriction
-from sandbox.kubernetes.admission import check_namespace, set_priority
-from sandbox.kubernetes.errors import ApiError, already_exists, bad_request, conflict, invalid, not_found, unlike
+from sandbox.kubernetes.admission import admit_pod, check_namespace
+from sandbox.kubernetes.errors import (
+    ApiError,
+    Cause,
+    already_exists,
+    bad_request,
+    conflict,
+    invalid,
+    invalid_as,
+    misnamed,
+    not_found,
+    unlike,
+    unlike_stored,
+)
 from sandbox.kubernetes.identity import CONTROLLERS, User
 from sandbox.kubernetes.kinds import Kind
-from sandbox.kubernetes.objects import Obj, clone, name_of, namespace_of, stamp
+from sandbox.kubernetes.objects import Obj, clone, name_of, namespace_of, random_suffix, stamp, uid_of
+from sandbox.kubernetes.options import number_fault
 from sandbox.kubernetes.store import Store, Stored
 from sandbox.kubernetes.strategies import strategy_of
 from sandbox.kubernetes.strategy import Creation
-from sandbox.kubernetes.validation import metadata_causes, wrong
+from sandbox.kubernetes.validation import immutable_uid_causes, metadata_causes, wrong
 
 Change = Callable[[Obj], Obj]
 INTERNAL = "*"  # the pseudo-subresource of the server's own writes, which may touch every part
-_SUFFIX = "bcdfghjklmnpqrstvwxz2456789"  # letters of generated names: no vowels, so no words
 _KEPT = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+
+class Deleted(NamedTuple):
+    """An object after a delete: as it lives on, or as it last was when it is `gone`."""
+
+    stored: Stored
+    gone: bool
 
 
 class Registry:
@@ -44,11 +63,12 @@ class Registry:
         check_namespace(self.store, kind, obj)
         strategy = strategy_of(kind)
         strategy.default(obj)
+        if kind is kinds.PODS:
+            admit_pod(self.store, obj)
         strategy.create(obj, Creation(self.now(), user))
+        strategy.default_status(obj)
         if strategy.generation:
             obj["metadata"]["generation"] = 1
-        if kind is kinds.PODS:
-            set_priority(self.store, obj)
         node_restriction.check_write(user, kind, obj, None, "")
         self._check(kind, obj, None)
         if self.store.get(kind, namespace_of(obj), name_of(obj)):
@@ -61,11 +81,8 @@ class Registry:
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
         if kind.namespaced and metadata.setdefault("namespace", namespace) != namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-        if not metadata.get("name"):
-            if not metadata.get("generateName"):
-                cause = wrong("metadata.name", "", "name or generateName is required")
-                raise invalid(kind, "", [cause])
-            metadata["name"] = metadata["generateName"] + "".join(secrets.choice(_SUFFIX) for _ in range(5))
+        if not metadata.get("name") and metadata.get("generateName"):
+            metadata["name"] = metadata["generateName"] + random_suffix()
         for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation", "selfLink"):
             metadata.pop(field, None)
         metadata["uid"] = str(uuid.uuid4())
@@ -74,24 +91,25 @@ class Registry:
     def _check(self, kind: Kind, new: Obj, old: Obj | None) -> None:
         causes = [*metadata_causes(kind.plural, new), *strategy_of(kind).validate(new, old)]
         if causes:
-            raise invalid(kind, name_of(new), causes)
+            raise _invalid(kind, new, causes)
 
     def replace(
         self, kind: Kind, sent: Obj, subresource: str = "", user: User = CONTROLLERS, dry_run: bool = False
     ) -> Stored:
         """PUT. Where the kind demands it, the resourceVersion must be given."""
+        name = name_of(sent)
+        self.get(kind, namespace_of(sent), name)
         if not sent["metadata"].get("resourceVersion") and not strategy_of(kind).unconditional:
             cause = wrong("metadata.resourceVersion", 0, "must be specified for an update")
-            raise invalid(kind, name_of(sent), [cause])
-        return self.update(
-            kind,
-            namespace_of(sent),
-            name_of(sent),
-            lambda _: clone(sent),
-            subresource,
-            user=user,
-            dry_run=dry_run,
-        )
+            raise invalid_as(kind.group, kind.plural, name, [cause])
+
+        def replaced(old: Obj) -> Obj:
+            uid = sent["metadata"].get("uid")
+            if uid and uid != uid_of(old):
+                raise conflict(kind, name, unlike_stored(kind, old, uid))
+            return clone(sent)
+
+        return self.update(kind, namespace_of(sent), name, replaced, subresource, user=user, dry_run=dry_run)
 
     def update(
         self,
@@ -131,15 +149,16 @@ class Registry:
     def _check_identity(self, kind: Kind, old: Obj, new: Obj) -> None:
         metadata = new.setdefault("metadata", {})
         if metadata.get("name", name_of(old)) != name_of(old):
-            raise bad_request(
-                f"the name of the object ({metadata['name']}) does not match the name on the URL ({name_of(old)})"
-            )
-        uid = metadata.get("uid")
-        if uid and uid != old["metadata"]["uid"]:
-            raise conflict(kind, name_of(old), _uid_mismatch(uid, old))
+            raise misnamed(metadata["name"], name_of(old))
         version = metadata.get("resourceVersion")
+        fault = number_fault(version, signed=False) if version else ""
+        if fault:
+            raise ApiError(500, "", fault)
         if version and version != old["metadata"]["resourceVersion"]:
             raise conflict(kind, name_of(old))
+        causes = [*immutable_uid_causes(new, old)]
+        if causes:
+            raise _invalid(kind, old, causes)
 
     def _confine(self, kind: Kind, old: Obj, new: Obj, subresource: str) -> None:
         """Keep a write within its part: status writes touch the status alone, others all but the status."""
@@ -153,6 +172,7 @@ class Registry:
             status = new.get("status", {})
             new.clear()
             new.update({**old, "metadata": metadata, "status": status})
+            strategy_of(kind).default_status(new)
         else:
             strategy_of(kind).default(new)
             if kind.status and subresource != INTERNAL:
@@ -162,10 +182,9 @@ class Registry:
 
     def delete(
         self, kind: Kind, namespace: str, name: str, options: Obj | None = None, user: User = CONTROLLERS
-    ) -> Stored | None:
-        """Delete, at once or gracefully.
+    ) -> Deleted:
+        """Delete, at once or gracefully; with finalizers or grace the object lives on for a while.
 
-        Gives the object when it lives on for a while (finalizers, grace), None when it is gone.
         Raises ApiError 403, 404 or 409 (preconditions).
         """
         options = options or {}
@@ -179,18 +198,17 @@ class Registry:
         if finalizers:
             metadata["finalizers"] = finalizers
         _mark(metadata, grace, self.now())
+        lingers = bool(grace or finalizers)
         if kind is kinds.NAMESPACES:
             marked["status"] = {**marked.get("status", {}), "phase": "Terminating"}
-            if not options.get("dryRun") and marked != stored.obj:
-                stored = self.store.put(kind, marked)
-            return stored
-        lingers = bool(grace or finalizers)
+            lingers = True
+        # A pod is marked even when it goes at once: those who watch it are told why before it is gone.
+        is_marked = (lingers or kind is kinds.PODS) and marked != stored.obj
         if options.get("dryRun"):
-            return Stored(marked, stored.version) if lingers else None
-        if lingers:
-            return self.store.put(kind, marked) if marked != stored.obj else stored
-        self.store.remove(kind, namespace, name)
-        return None
+            return Deleted(Stored(marked, stored.version) if is_marked else stored, not lingers)
+        if is_marked:
+            stored = self.store.put(kind, marked)
+        return Deleted(stored, False) if lingers else Deleted(self.store.remove(kind, namespace, name), True)
 
     @staticmethod
     def check_preconditions(kind: Kind, obj: Obj, options: Obj) -> None:
@@ -213,8 +231,9 @@ def _tidy(obj: Obj) -> None:
             del obj["metadata"][field]
 
 
-def _uid_mismatch(uid: str, obj: Obj) -> str:
-    return f"Precondition failed: UID in precondition: {uid}, UID in object meta: {obj['metadata']['uid']}"
+def _invalid(kind: Kind, obj: Obj, causes: list[Cause]) -> ApiError:
+    """Events are named without their group, whichever API they came by."""
+    return invalid(kinds.EVENTS if kind is kinds.NEW_EVENTS else kind, obj["metadata"].get("name", ""), causes)
 
 
 def _is_released(obj: Obj) -> bool:
@@ -232,8 +251,10 @@ def _grace(kind: Kind, obj: Obj, options: Obj) -> int:
         return 0
     asked = options.get("gracePeriodSeconds")
     grace = int(spec["terminationGracePeriodSeconds"] if asked is None else asked)
+    if grace < 0:
+        grace = 1
     running = obj["metadata"].get("deletionGracePeriodSeconds")
-    return max(0, grace if running is None else min(grace, running))
+    return grace if running is None else min(grace, running)
 
 
 def _finalizers(obj: Obj, options: Obj) -> list[str]:
@@ -247,5 +268,7 @@ def _mark(metadata: Obj, grace: int, now: datetime) -> None:
     """Write when the object may go; a second delete can only bring that nearer."""
     if metadata.get("deletionGracePeriodSeconds", grace + 1) <= grace:
         return
+    if "deletionTimestamp" not in metadata and "generation" in metadata:
+        metadata["generation"] += 1
     metadata["deletionTimestamp"] = stamp(now + timedelta(seconds=grace))
     metadata["deletionGracePeriodSeconds"] = grace

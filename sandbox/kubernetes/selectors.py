@@ -1,20 +1,19 @@
-"""Label and field selectors: the query-string grammar and the `LabelSelector` object."""
+"""Field selectors of a query, the `LabelSelector` object, and what both select."""
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
-from sandbox.kubernetes.errors import ApiError, bad_request
-from sandbox.kubernetes.kinds import Kind
+from sandbox.kubernetes.errors import bad_request
+from sandbox.kubernetes.kinds import JOBS, Kind
+from sandbox.kubernetes.label_queries import Requirement, parse_labels
 from sandbox.kubernetes.objects import Obj, dig, labels_of
 
 Match = Callable[[Obj], bool]
+FieldTerm = tuple[str, bool, str]  # path, whether it must equal, value
 
-_SETS = re.compile(r"^(\S+)\s+(in|notin)\s*\(([^()]*)\)$")
-_EQUALS = re.compile(r"^([^=!\s<>]+)\s*(==|=|!=)\s*(\S*)$")
-_PRESENCE = re.compile(r"^(!?)\s*([^=!\s<>,()]+)$")
-_COMPARES = re.compile(r"^([^=!\s<>]+)\s*([<>])\s*(-?\d+)$")
-_COMMA = re.compile(r",(?![^(]*\))")
+_EQUALS = re.compile(r"([^=!]*)(!=|==|=)(.*)", re.DOTALL)
+_COMMA = re.compile(r"(?<!\\),")
+_ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 
 _COMMON = ("metadata.name", "metadata.namespace")
 _FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -31,8 +30,8 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "nodes": ("spec.unschedulable",),
     "secrets": ("type",),
     "namespaces": ("status.phase",),
+    "services": ("spec.clusterIP", "spec.type"),
     "jobs.batch": ("status.successful",),
-    "replicasets.apps": ("status.replicas",),
     "certificatesigningrequests.certificates.k8s.io": ("spec.signerName",),
     "events": (
         "involvedObject.kind",
@@ -48,55 +47,6 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
         "type",
     ),
 }
-
-
-@dataclass(frozen=True)
-class Requirement:
-    """One term on a label: operator `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` or `Lt`."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
-
-    def holds(self, labels: Mapping[str, str]) -> bool:
-        """Whether labels satisfy the term. An absent key satisfies `NotIn` and `DoesNotExist` only."""
-        value = labels.get(self.key)
-        match self.operator:
-            case "In":
-                return value in self.values
-            case "NotIn":
-                return value not in self.values
-            case "Exists":
-                return value is not None
-            case "DoesNotExist":
-                return value is None
-        return value is not None and _compares(value, self.operator, self.values[0])
-
-
-def _compares(value: str, operator: str, bound: str) -> bool:
-    try:
-        left, right = int(value), int(bound)
-    except ValueError:
-        return False
-    return left > right if operator == "Gt" else left < right
-
-
-def parse_labels(text: str) -> list[Requirement]:
-    """Read a `labelSelector` parameter. Raises ApiError 400 on a syntax error."""
-    return [_term(part.strip(), text) for part in _COMMA.split(text) if part.strip()]
-
-
-def _term(part: str, whole: str) -> Requirement:
-    if found := _SETS.match(part):
-        values = tuple(value.strip() for value in found[3].split(","))
-        return Requirement(found[1], "In" if found[2] == "in" else "NotIn", values)
-    if found := _EQUALS.match(part):
-        return Requirement(found[1], "NotIn" if found[2] == "!=" else "In", (found[3],))
-    if found := _COMPARES.match(part):
-        return Requirement(found[1], "Gt" if found[2] == ">" else "Lt", (found[3],))
-    if found := _PRESENCE.match(part):
-        return Requirement(found[2], "DoesNotExist" if found[1] else "Exists")
-    raise bad_request(f"unable to parse requirement: invalid label selector {whole!r}")
 
 
 def requirements_of(selector: Obj | None) -> list[Requirement] | None:
@@ -118,27 +68,44 @@ def selects(selector: Obj | None, obj: Obj) -> bool:
     return terms is not None and all(term.holds(labels_of(obj)) for term in terms)
 
 
-def parse_fields(kind: Kind, text: str) -> list[tuple[str, bool, str]]:
+def parse_fields(kind: Kind, text: str) -> list[FieldTerm]:
     """Read a `fieldSelector` parameter: path, whether it must equal, value.
 
     Raises ApiError 400 for a path that the resource does not index.
     """
-    known = _COMMON + _FIELDS.get(kind.storage, ())
     terms = []
-    for part in filter(None, text.split(",")):
-        found = _EQUALS.match(part.strip())
+    for part in filter(None, _COMMA.split(text)):
+        found = _EQUALS.fullmatch(part)
         if not found:
-            raise bad_request(f"invalid field selector: {text!r}")
-        if found[1] not in known:
-            raise _unsupported(kind, text, found[1])
-        terms.append((found[1], found[2] != "!=", found[3]))
+            raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+        value = _unescaped(found[3])
+        _check_field(kind, found[1])
+        terms.append((found[1], found[2] != "!=", value))
     return terms
 
 
-def _unsupported(kind: Kind, text: str, path: str) -> ApiError:
-    which = f"{kind.group}/{kind.version}, Resource={kind.plural}"
-    searched = f'label selector "", field selector "{text}"'
-    return bad_request(f'Unable to find "{which}" that match {searched}: field label not supported: {path}')
+def _unescaped(value: str) -> str:
+    bare = _ESCAPE.sub("", value)
+    for escaped in _ESCAPE.findall(value):
+        if escaped not in ("\\", ",", "="):
+            raise bad_request(f"invalid field selector: invalid escape sequence: \\{escaped}")
+    if "=" in bare:
+        raise bad_request(f"invalid field selector: unescaped character in value: {ord('=')}")
+    return _ESCAPE.sub(r"\1", value)
+
+
+def _check_field(kind: Kind, path: str) -> None:
+    own = _FIELDS.get(kind.storage)
+    if own is None:
+        if path not in _COMMON:
+            raise bad_request(f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"')
+        return
+    known = (*(_COMMON if kind.namespaced else _COMMON[:1]), *own)
+    if path in known:
+        return
+    if kind is JOBS:
+        raise bad_request(f'field label "{path}" not supported for Job')
+    raise bad_request(f"field label not supported: {path}")
 
 
 def field_value(obj: Obj, path: str) -> str:
@@ -153,7 +120,11 @@ def field_value(obj: Obj, path: str) -> str:
 
 def matcher(kind: Kind, labels: str, fields: str) -> Match | None:
     """The filter for a list or a watch, None when everything matches. Raises ApiError 400."""
-    label_terms, field_terms = parse_labels(labels), parse_fields(kind, fields)
+    return matcher_of(parse_labels(labels), parse_fields(kind, fields))
+
+
+def matcher_of(label_terms: list[Requirement], field_terms: list[FieldTerm]) -> Match | None:
+    """The filter that terms make, None when everything matches."""
     if not label_terms and not field_terms:
         return None
 

@@ -34,7 +34,8 @@ def strategic(target: Obj, patch: Any) -> Obj:
     """Apply a strategic merge patch. Raises ApiError 400 when a list element misses its merge key."""
     if not isinstance(patch, dict):
         raise bad_request("error decoding patch: expected an object")
-    return _merge_map(target, patch)
+    # The type is not a field here, whatever a client says that it were.
+    return _merge_map(target, {key: value for key, value in patch.items() if key not in ("kind", "apiVersion")})
 
 
 def _merge_map(target: Obj, patch: Obj) -> Obj:

@@ -1,14 +1,14 @@
-"""Which rules hold for which kind, with the short ones: secrets, namespaces, leases, requests."""
+"""Which rules hold for which kind, with the short ones: secrets, config maps, namespaces, leases."""
 
 import base64
 from collections.abc import Iterator, Mapping
 
-from sandbox.kubernetes import kinds, nodes, pods, workloads
+from sandbox.kubernetes import events, kinds, nodes, pods, signing_requests, workloads
 from sandbox.kubernetes.errors import Cause
 from sandbox.kubernetes.kinds import Kind
-from sandbox.kubernetes.objects import Obj
+from sandbox.kubernetes.objects import Obj, name_of
 from sandbox.kubernetes.strategy import Creation, Strategy
-from sandbox.kubernetes.validation import required, wrong
+from sandbox.kubernetes.validation import data_causes, refused, required, wrong
 
 _ACCOUNT = "kubernetes.io/service-account.name"
 
@@ -21,46 +21,42 @@ def _default_secret(secret: Obj) -> None:
 
 
 def _validate_secret(new: Obj, old: Obj | None) -> Iterator[Cause]:
+    yield from data_causes("data", new.get("data") or {})
     annotations = new["metadata"].get("annotations") or {}
     if new["type"] == "kubernetes.io/service-account-token" and not annotations.get(_ACCOUNT):
         yield required(f"metadata.annotations[{_ACCOUNT}]")
     if old is not None and new["type"] != old["type"]:
         yield wrong("type", new["type"], "field is immutable")
     if old is not None and old.get("immutable") and new.get("data") != old.get("data"):
-        yield Cause("data", "Forbidden: field is immutable when `immutable` is set", "FieldValueForbidden")
+        yield refused("data", "field is immutable when `immutable` is set")
+
+
+def _validate_config_map(new: Obj, old: Obj | None) -> Iterator[Cause]:
+    for field in ("data", "binaryData"):
+        yield from data_causes(field, new.get(field) or {})
+    if old is not None and old.get("immutable"):
+        for field in ("data", "binaryData"):
+            if new.get(field) != old.get(field):
+                yield refused(field, "field is immutable when `immutable` is set")
 
 
 def _create_namespace(namespace: Obj, creation: Creation) -> None:
     del creation
     labels = namespace["metadata"].get("labels") or {}
-    name = {"kubernetes.io/metadata.name": namespace["metadata"]["name"]}
+    name = {"kubernetes.io/metadata.name": name_of(namespace)}
     namespace["metadata"]["labels"] = labels | name
     namespace["spec"] = {"finalizers": ["kubernetes"]}
     namespace["status"] = {"phase": "Active"}
 
 
-def _create_request(request: Obj, creation: Creation) -> None:
-    """The server, not the client, says who asks for a certificate."""
-    user = {"username": creation.user.name, "groups": list(creation.user.groups)}
-    request["spec"] = request.get("spec", {}) | user
-    request["status"] = {}
-
-
-def _validate_request(new: Obj, old: Obj | None) -> Iterator[Cause]:
-    for name in ("request", "signerName", "usages"):
-        if not new["spec"].get(name):
-            yield required(f"spec.{name}")
-    if old is not None and new["spec"] != old["spec"]:
-        yield wrong("spec", {}, "field is immutable")
-
-
 def _validate_lease(new: Obj, old: Obj | None) -> Iterator[Cause]:
     del old
     spec = new.get("spec") or {}
-    for name in ("leaseDurationSeconds", "leaseTransitions"):
-        value = spec.get(name)
-        if value is not None and value < (1 if name == "leaseDurationSeconds" else 0):
-            yield wrong(f"spec.{name}", value, "must be greater than 0")
+    seconds, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
+    if seconds is not None and seconds < 1:
+        yield wrong("spec.leaseDurationSeconds", seconds, "must be greater than 0")
+    if transitions is not None and transitions < 0:
+        yield wrong("spec.leaseTransitions", transitions, "must be greater than or equal to 0")
 
 
 def _as_sent(obj: Obj, creation: Creation) -> None:
@@ -68,6 +64,13 @@ def _as_sent(obj: Obj, creation: Creation) -> None:
 
 
 _PLAIN = Strategy()
+_UPSERTED = (
+    kinds.CLUSTER_ROLES,
+    kinds.CLUSTER_ROLE_BINDINGS,
+    kinds.ROLES,
+    kinds.ROLE_BINDINGS,
+    kinds.SERVICES,
+)
 _BY_KIND: Mapping[Kind, Strategy] = {
     kinds.NODES: nodes.STRATEGY,
     kinds.PODS: pods.STRATEGY,
@@ -76,10 +79,14 @@ _BY_KIND: Mapping[Kind, Strategy] = {
     kinds.DAEMON_SETS: workloads.DAEMON_SET,
     kinds.JOBS: workloads.JOB,
     kinds.BUDGETS: workloads.BUDGET,
+    kinds.CONFIG_MAPS: Strategy(create=_as_sent, validate=_validate_config_map),
+    kinds.EVENTS: events.STRATEGY,
+    kinds.NEW_EVENTS: events.NEW_STRATEGY,
     kinds.SECRETS: Strategy(_default_secret, _as_sent, _validate_secret),
     kinds.NAMESPACES: Strategy(create=_create_namespace),
-    kinds.SIGNING_REQUESTS: Strategy(create=_create_request, validate=_validate_request),
-    kinds.LEASES: Strategy(create=_as_sent, validate=_validate_lease, unconditional=False),
+    kinds.SIGNING_REQUESTS: signing_requests.STRATEGY,
+    kinds.LEASES: Strategy(create=_as_sent, validate=_validate_lease, unconditional=False, upserts=True),
+    **dict.fromkeys(_UPSERTED, Strategy(upserts=True)),
 }
 
 

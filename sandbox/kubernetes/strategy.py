@@ -35,8 +35,9 @@ def _accept(new: Obj, old: Obj | None) -> Iterable[Cause]:
 class Strategy:
     """The rules of one kind.
 
-    `default` fills in fields at every write; `create` sets what a client has no say in; `validate` gets the
-    old version too, None on create. Where `unconditional` is false a PUT needs a resourceVersion.
+    `default` fills in fields at every write, `default_status` those of the status; `create` sets what a client
+    has no say in; `validate` gets the old version too, None on create. Where `unconditional` is false a PUT
+    needs a resourceVersion; where `upserts` is true a PUT may create.
     """
 
     default: Callable[[Obj], None] = _unchanged
@@ -44,3 +45,5 @@ class Strategy:
     validate: Callable[[Obj, Obj | None], Iterable[Cause]] = _accept
     unconditional: bool = True
     generation: bool = False
+    upserts: bool = False
+    default_status: Callable[[Obj], None] = _unchanged

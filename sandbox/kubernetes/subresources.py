@@ -7,29 +7,31 @@ import msgspec
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from sandbox.kubernetes.errors import ApiError, unknown_path
+from sandbox.kubernetes.errors import ApiError, bad_request, invalid_as, misnamed
 from sandbox.kubernetes.eviction import evict
 from sandbox.kubernetes.identity import User
-from sandbox.kubernetes.kinds import PODS, SERVICE_ACCOUNTS, Kind
+from sandbox.kubernetes.kinds import PODS, SERVICE_ACCOUNTS, SIGNING_REQUESTS, Kind
 from sandbox.kubernetes.objects import Obj, set_condition
+from sandbox.kubernetes.options import check_delete, is_dry
 from sandbox.kubernetes.paths import Target
 from sandbox.kubernetes.reading import json_response
 from sandbox.kubernetes.registry import INTERNAL, Registry
 from sandbox.kubernetes.service_accounts import TokenIssuer
+from sandbox.kubernetes.validation import required, unsupported, wrong
 
+_READ_WRITE = ("GET", "PUT", "PATCH")
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
 @dataclass(frozen=True)
 class Subresources:
-    """Answers requests to subresources. Raises ApiError 404 for those we do not serve."""
+    """Answers requests to subresources that the target's kind has."""
 
     registry: Registry
     accounts: TokenIssuer
 
     def get(self, target: Target) -> Response:
         """Read a scale."""
-        _demand_scale(target)
         obj = self.registry.get(target.kind, target.namespace, target.name).obj
         return _scale_response(obj)
 
@@ -41,44 +43,59 @@ class Subresources:
             return json_response(msgspec.json.encode(issued), 201)
         if target.kind is PODS and target.subresource == "eviction":
             options = body.get("deleteOptions") or {}
-            if query.get("dryRun"):
+            check_delete(options)
+            if is_dry(query):
                 options = options | {"dryRun": ["All"]}
             evict(self.registry, target.namespace, target.name, body | {"deleteOptions": options}, user)
-        elif target.kind is PODS and target.subresource == "binding":
-            bind(self.registry, target.namespace, target.name, (body.get("target") or {}).get("name", ""))
         else:
-            raise unknown_path()
+            bind(self.registry, target.namespace, target.name, _bound_node(target.name, body), is_dry(query))
         return json_response(msgspec.json.encode(_SUCCESS), 201)
-
-    def put(self, target: Target, body: Obj, query: QueryParams, user: User) -> Response:
-        """Write a scale."""
-        return self.patch(target, lambda _: body, query, user)
 
     def patch(self, target: Target, change: Callable[[Obj], Obj], query: QueryParams, user: User) -> Response:
         """Change a scale."""
-        _demand_scale(target)
+        kind = target.kind
 
         def rescale(obj: Obj) -> Obj:
             wanted = change(_scale(obj))
-            obj["spec"]["replicas"] = wanted.get("spec", {}).get("replicas", 0)
-            version = wanted.get("metadata", {}).get("resourceVersion")
-            if version:
-                obj["metadata"]["resourceVersion"] = version
+            metadata, replicas = wanted.get("metadata", {}), wanted.get("spec", {}).get("replicas", 0)
+            if metadata.get("name", target.name) != target.name:
+                raise misnamed(metadata["name"], target.name)
+            if replicas < 0:
+                cause = wrong("spec.replicas", replicas, "must be greater than or equal to 0")
+                raise invalid_as("autoscaling", "Scale", target.name, [cause])
+            obj["spec"]["replicas"] = replicas
+            if metadata.get("resourceVersion"):
+                obj["metadata"]["resourceVersion"] = metadata["resourceVersion"]
             return obj
 
-        dry = query.get("dryRun") == "All"
-        stored = self.registry.update(target.kind, target.namespace, target.name, rescale, user=user, dry_run=dry)
+        stored = self.registry.update(kind, target.namespace, target.name, rescale, user=user, dry_run=is_dry(query))
         return _scale_response(stored.obj)
 
 
-def bind(registry: Registry, namespace: str, name: str, node: str) -> None:
+def _bound_node(name: str, binding: Obj) -> str:
+    """The node that a binding names. Raises ApiError 400 or 500 for one that cannot be meant."""
+    if binding.get("metadata", {}).get("name") != name:
+        raise bad_request("name in URL does not match name in Binding object")
+    target = binding.get("target") or {}
+    causes = []
+    if target.get("kind", "") not in ("", "Node"):
+        causes.append(unsupported("target.kind", target["kind"], ("Node", "<empty>")))
+    if not target.get("name"):
+        causes.append(required("target.name"))
+    if causes:
+        raise ApiError(500, "", ", ".join(f"{cause.field}: {cause.message}" for cause in causes))
+    return str(target["name"])
+
+
+def bind(registry: Registry, namespace: str, name: str, node: str, dry_run: bool = False) -> None:
     """Assign a pod to a node, as the scheduler does. Raises ApiError 404, or 409 when it has one."""
 
     def assign(pod: Obj) -> Obj:
         if pod["spec"].get("nodeName"):
             held = pod["spec"]["nodeName"]
             why = f'pod {name} is already assigned to node "{held}"'
-            raise ApiError(409, "Conflict", f'Operation cannot be fulfilled on pods/binding "{name}": {why}')
+            text = f'Operation cannot be fulfilled on pods/binding "{name}": {why}'
+            raise ApiError(409, "Conflict", text, {"name": name, "kind": "pods/binding"})
         pod["spec"]["nodeName"] = node
         set_condition(pod, {"type": "PodScheduled", "status": "True"}, registry.now())
         scheduled = pod["status"]["conditions"][-1]
@@ -86,12 +103,7 @@ def bind(registry: Registry, namespace: str, name: str, node: str) -> None:
             scheduled.pop(field, None)
         return pod
 
-    registry.update(PODS, namespace, name, assign, INTERNAL)
-
-
-def _demand_scale(target: Target) -> None:
-    if target.subresource != "scale" or not target.kind.scale:
-        raise unknown_path()
+    registry.update(PODS, namespace, name, assign, INTERNAL, dry_run=dry_run)
 
 
 def _scale(obj: Obj) -> Obj:
@@ -100,7 +112,8 @@ def _scale(obj: Obj) -> Obj:
     selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
     status = {"replicas": obj.get("status", {}).get("replicas", 0), "selector": selector}
     head = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata}
-    return head | {"spec": {"replicas": obj["spec"].get("replicas", 0)}, "status": status}
+    replicas = obj["spec"].get("replicas", 0)
+    return head | {"spec": {"replicas": replicas} if replicas else {}, "status": status}
 
 
 _SCALE_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -110,8 +123,12 @@ def _scale_response(obj: Obj) -> Response:
     return json_response(msgspec.json.encode(_scale(obj)))
 
 
-def subresources_of(kind: Kind) -> tuple[str, ...]:
-    """The names that discovery lists for a kind."""
+def subresources_of(kind: Kind) -> dict[str, tuple[str, ...]]:
+    """The subresources of a kind, with the HTTP methods that each has."""
     names = [name for name, there in (("status", kind.status), ("scale", kind.scale)) if there]
-    own = {PODS: ("binding", "eviction"), SERVICE_ACCOUNTS: ("token",)}
-    return (*names, *own.get(kind, ()))
+    own: dict[Kind, dict[str, tuple[str, ...]]] = {
+        PODS: {"binding": ("POST",), "eviction": ("POST",)},
+        SERVICE_ACCOUNTS: {"token": ("POST",)},
+        SIGNING_REQUESTS: {"approval": _READ_WRITE},
+    }
+    return {**dict.fromkeys(names, _READ_WRITE), **own.get(kind, {})}

@@ -5,32 +5,51 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-import yaml
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from sandbox.kubernetes.errors import ApiError, bad_request, unknown_path
+from sandbox.kubernetes.bodies import APPLY, JSON_PATCH, STRATEGIC_PATCH, YAML, Body
+from sandbox.kubernetes.body_types import (
+    OPTIONS,
+    SCALE,
+    Type,
+    claimed,
+    type_of_kind,
+    unconvertible,
+    unregistered,
+)
+from sandbox.kubernetes.errors import ApiError, bad_request, invalid_as, misnamed
 from sandbox.kubernetes.events import from_core, to_core
+from sandbox.kubernetes.gojson import compact
 from sandbox.kubernetes.identity import User
 from sandbox.kubernetes.kinds import NEW_EVENTS, PODS, SERVICE_ACCOUNTS, Kind
 from sandbox.kubernetes.objects import Obj, name_of, namespace_of
+from sandbox.kubernetes.options import (
+    check_create,
+    check_delete,
+    check_list,
+    check_patch,
+    check_update,
+    integer,
+    is_dry,
+)
 from sandbox.kubernetes.patches import json_patch, merge
 from sandbox.kubernetes.paths import Target
 from sandbox.kubernetes.reading import json_response
 from sandbox.kubernetes.registry import Registry
-from sandbox.kubernetes.rendering import single
-from sandbox.kubernetes.schema import BadMessage, Unfit, conform, decode_object, type_of
+from sandbox.kubernetes.rendering import Position, listing, single, view_of
+from sandbox.kubernetes.schema import Unfit, conform
 from sandbox.kubernetes.selectors import matcher
 from sandbox.kubernetes.store import Stored
 from sandbox.kubernetes.strategic import strategic
+from sandbox.kubernetes.strategies import strategy_of
 from sandbox.kubernetes.subresources import Subresources
+from sandbox.kubernetes.validation import wrong
 
-PROTOBUF = "application/vnd.kubernetes.protobuf"
-APPLY = "application/apply-patch+yaml"
 _PATCHES: dict[str, Callable[[Obj, Any], Obj]] = {
-    "application/json-patch+json": json_patch,
+    JSON_PATCH: json_patch,
     "application/merge-patch+json": merge,
-    "application/strategic-merge-patch+json": strategic,
+    STRATEGIC_PATCH: strategic,
     APPLY: strategic,
 }
 _OBJECTS = ("", "status", "approval")
@@ -43,183 +62,153 @@ class Writer:
     registry: Registry
     subresources: Subresources
 
-    def post(self, target: Target, body: Any, query: QueryParams, user: User) -> Response:
+    def post(self, target: Target, body: Body, query: QueryParams, user: User) -> Response:
         """Create an object, or act on a subresource."""
+        check_create(query)
         if target.name:
-            return self.subresources.post(target, _acting(target, body), query, user)
+            return self.subresources.post(target, _acting(target, body, query), query, user)
         sent = _checked(target.kind, body, query)
-        stored = self.registry.create(target.kind, target.namespace, sent, user, _is_dry(query))
-        return json_response(single(target.kind, stored), 201)
+        return self._create(target, sent, query, user)
 
-    def put(self, target: Target, body: Any, query: QueryParams, user: User) -> Response:
-        """Replace an object or its status."""
-        if target.subresource not in _OBJECTS:
-            return self.subresources.put(target, _object(body), query, user)
-        sent = _checked(target.kind, body, query)
+    def put(self, target: Target, body: Body, query: QueryParams, user: User) -> Response:
+        """Replace an object, its status or its scale; create it where the kind allows that."""
+        check_update(query)
+        scales = target.subresource == "scale"
+        sent = typed(SCALE, body, query) if scales else _checked(target.kind, body, query)
         metadata = sent.setdefault("metadata", {})
         if not metadata.get("name"):
             why = "undeterminable: name must be provided"
             raise bad_request(f"the name of the object ({target.name} based on URL) was {why}")
         if metadata["name"] != target.name:
-            raise bad_request(
-                f"the name of the object ({metadata['name']}) does not match the name on the URL ({target.name})"
-            )
-        if metadata.setdefault("namespace", target.namespace) != target.namespace:
+            raise misnamed(metadata["name"], target.name)
+        if scales:
+            return self.subresources.patch(target, lambda _: sent, query, user)
+        if target.kind.namespaced and metadata.setdefault("namespace", target.namespace) != target.namespace:
             raise bad_request("the namespace of the object does not match the namespace on the URL")
-        stored = self.registry.replace(target.kind, sent, target.subresource, user, _is_dry(query))
+        if not target.subresource and strategy_of(target.kind).upserts and not self._exists(target):
+            metadata.pop("resourceVersion", None)
+            return self._create(target, sent, query, user)
+        stored = self.registry.replace(target.kind, sent, target.subresource, user, is_dry(query))
         return json_response(single(target.kind, stored))
 
-    def patch(self, target: Target, body: Any, content_type: str, query: QueryParams, user: User) -> Response:
+    def patch(self, target: Target, body: Body, query: QueryParams, user: User) -> Response:
         """Change an object, its status or its scale. Raises ApiError 415 for an unknown patch type."""
-        apply = _PATCHES.get(content_type)
+        apply = _PATCHES.get(body.media_type)
         if apply is None:
-            raise unsupported_media(content_type, tuple(_PATCHES))
-        if content_type == APPLY and not query.get("fieldManager"):
-            raise bad_request(
-                'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
-            )
+            raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+        applies = body.media_type == APPLY
+        check_patch(query, applies)
         if target.subresource not in _OBJECTS:
-            return self.subresources.patch(target, lambda obj: apply(obj, body), query, user)
-        if content_type == APPLY and not self._exists(target):
-            sent = _checked(target.kind, body, query)
-            stored = self.registry.create(target.kind, target.namespace, sent, user, _is_dry(query))
-            return json_response(single(target.kind, stored), 201)
+            rescale = lambda scale: _fitted_patch(SCALE, apply(scale, body.patch()), query)  # noqa: E731
+            return self.subresources.patch(target, rescale, query, user)
+        if applies and not self._exists(target):
+            return self._create(target, _checked(target.kind, Body(body.raw, YAML), query), query, user)
         stored = self.registry.update(
             target.kind,
             target.namespace,
             target.name,
-            lambda obj: _patched(target.kind, obj, lambda o: apply(o, body), query),
+            lambda obj: _patched(target.kind, obj, lambda o: apply(o, body.patch()), query),
             target.subresource,
             user=user,
-            dry_run=_is_dry(query),
+            dry_run=is_dry(query),
         )
         return json_response(single(target.kind, stored))
 
-    def delete(self, target: Target, body: Any, query: QueryParams, user: User) -> Response:
+    def _create(self, target: Target, sent: Obj, query: QueryParams, user: User) -> Response:
+        stored = self.registry.create(target.kind, target.namespace, sent, user, is_dry(query))
+        return json_response(single(target.kind, stored), 201)
+
+    def delete(self, target: Target, body: Body, query: QueryParams, user: User) -> Response:
         """Delete one object, or all that match when the target is a collection."""
         options = _delete_options(body, query)
         if not target.name:
             return self._delete_collection(target, options, query, user)
-        before = self.registry.get(target.kind, target.namespace, target.name)
-        after = self.registry.delete(target.kind, target.namespace, target.name, options, user)
-        if after is not None or target.kind in (PODS, SERVICE_ACCOUNTS):
-            return json_response(single(target.kind, after or before))
-        return json_response(_success(target.kind, before))
+        deleted = self.registry.delete(target.kind, target.namespace, target.name, options, user)
+        if not deleted.gone or target.kind in (PODS, SERVICE_ACCOUNTS):
+            return json_response(single(target.kind, deleted.stored))
+        return json_response(_success(target.kind, deleted.stored))
 
     def _delete_collection(self, target: Target, options: Obj, query: QueryParams, user: User) -> Response:
-        matches = matcher(target.kind, query.get("labelSelector", ""), query.get("fieldSelector", ""))
-        for stored in self.registry.store.all(target.kind, target.namespace):
-            if matches is None or matches(stored.obj):
-                key = (namespace_of(stored.obj), name_of(stored.obj))
-                self.registry.delete(target.kind, *key, options, user)
-        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-        return json_response(msgspec.json.encode(status))
+        """Delete what a list finds, and answer with that list."""
+        check_list(query)
+        integer(query, "limit")
+        kind, version = target.kind, self.registry.store.version
+        matches = matcher(kind, query.get("labelSelector", ""), query.get("fieldSelector", ""))
+        found = [s for s in self.registry.store.all(kind, target.namespace) if matches is None or matches(s.obj)]
+        for stored in found:
+            self.registry.delete(kind, namespace_of(stored.obj), name_of(stored.obj), options, user)
+        return json_response(listing(kind, found, view_of("", kind, self.registry.now()), Position(version)))
 
     def _exists(self, target: Target) -> bool:
         return self.registry.store.get(target.kind, target.namespace, target.name) is not None
 
 
-def decode(raw: bytes, content_type: str) -> Any:
-    """A request body. Raises ApiError 400 when it cannot be read, 415 when it is no JSON or YAML."""
-    if not raw:
-        return {}
-    if content_type == PROTOBUF:
-        try:
-            return decode_object(raw)
-        except BadMessage as error:
-            raise bad_request(f"unable to decode the body: {error}") from error
-    if content_type not in ("", "application/json", "application/yaml", *_PATCHES):
-        raise unsupported_media(content_type, ("application/json", "application/yaml"))
-    try:
-        return msgspec.json.decode(raw)
-    except msgspec.DecodeError as error:
-        if "yaml" not in content_type:
-            raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
-    try:
-        return yaml.safe_load(raw)
-    except yaml.YAMLError as error:
-        raise bad_request(f"error converting YAML to JSON: {error}") from error
-
-
-def unsupported_media(content_type: str, accepted: tuple[str, ...]) -> ApiError:
-    """415: the body is in a form that the server does not read."""
-    message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
-    return ApiError(415, "UnsupportedMediaType", message, {"causes": [{"message": content_type}]})
-
-
-def _object(body: Any) -> Obj:
-    if not isinstance(body, dict):
-        raise bad_request("the body of the request is not an object")
-    return body
-
-
-def _checked(kind: Kind, body: Any, query: QueryParams) -> Obj:
+def _checked(kind: Kind, body: Body, query: QueryParams) -> Obj:
     """A body that is of the kind it was sent as. Raises ApiError 400."""
-    sent = _object(body)
-    version = sent.get("apiVersion", kind.api_version)
-    if version != kind.api_version:
-        raise bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
-        )
-    if sent.get("kind", kind.name) != kind.name:
-        raise bad_request(f"the kind in the data ({sent['kind']}) does not match the expected kind ({kind.name})")
-    fitted = _fitted(kind, sent, query)
+    fitted = typed(type_of_kind(kind), body, query)
     return to_core(fitted) if kind is NEW_EVENTS else fitted
 
 
-def _patched(kind: Kind, obj: Obj, change: Callable[[Obj], Any], query: QueryParams) -> Obj:
-    """A stored object after a patch, which sees it in the form of its own API."""
-    if kind is NEW_EVENTS:
-        return to_core(_fitted(kind, change(from_core(obj)), query))
-    return _fitted(kind, change(obj), query)
-
-
-def _fitted(kind: Kind, obj: Any, query: QueryParams) -> Obj:
-    """An object of the kind's type. Raises ApiError 400 for values of other types, or unknown fields if asked."""
-    strict = query.get("fieldValidation") == "Strict"
-    return _conforming(type_of(kind.group, kind.version, kind.name), kind.name, kind.version, obj, strict)
-
-
-def _conforming(message: str, kind: str, version: str, obj: Any, strict: bool = False) -> Obj:
+def typed(wanted: Type, body: Body, query: QueryParams) -> Obj:
+    """A body that fits its type. Raises ApiError 400 for another type, or values of other types."""
+    sent = body.object(wanted.kind)
+    sent_as = claimed(sent, wanted)
+    handled = f'{sent_as.kind} in version "{sent_as.version}" cannot be handled as a {wanted.kind}'
+    if sent_as != wanted:
+        raise bad_request(f"{handled}: {unconvertible(sent_as, wanted)}")
     try:
-        return conform(message, _object(obj), strict)
+        return conform(wanted.message, sent, query.get("fieldValidation") == "Strict")
     except Unfit as error:
-        raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {error}') from error
+        raise bad_request(f"{handled}: {error}") from error
+
+
+def _patched(kind: Kind, obj: Obj, change: Callable[[Obj], Any], query: QueryParams) -> Obj:
+    """A stored object after a patch, which sees it in the form of its own API. Raises ApiError 422."""
+    head: Obj = {"kind": kind.name, "apiVersion": kind.api_version}
+    shown = from_core(obj) if kind is NEW_EVENTS else obj
+    fitted = _fitted_patch(type_of_kind(kind), change(head | shown), query)
+    return to_core(fitted) if kind is NEW_EVENTS else fitted
+
+
+def _fitted_patch(type_: Type, patched: Obj, query: QueryParams) -> Obj:
+    """What a patch made of an object, when it still fits its type. Raises ApiError 422."""
+    sent_as = claimed(patched, type_)
+    try:
+        if sent_as != type_:
+            raise Unfit(unconvertible(sent_as, type_))
+        return conform(type_.message, patched, query.get("fieldValidation") == "Strict")
+    except Unfit as error:
+        raise invalid_as("", "", "", [wrong("patch", compact(patched), str(error))]) from error
 
 
 _ACTIONS = {
-    "eviction": ("policy.v1.Eviction", "Eviction"),
-    "binding": ("core.v1.Binding", "Binding"),
-    "token": ("authentication.v1.TokenRequest", "TokenRequest"),
+    "eviction": Type("policy", "v1", "Eviction"),
+    "binding": Type("", "v1", "Binding"),
+    "token": Type("authentication.k8s.io", "v1", "TokenRequest"),
 }
 
 
-def _acting(target: Target, body: Any) -> Obj:
-    """The body of a subresource that acts. Raises ApiError 400 or 404."""
-    if target.subresource not in _ACTIONS:
-        raise unknown_path()
-    message, kind = _ACTIONS[target.subresource]
-    return _conforming(message, kind, "v1", body)
+def _acting(target: Target, body: Body, query: QueryParams) -> Obj:
+    """The body of a subresource that acts."""
+    return typed(_ACTIONS[target.subresource], body, query)
 
 
-def _is_dry(query: QueryParams) -> bool:
-    value = query.get("dryRun", "")
-    if value not in ("", "All"):
-        raise bad_request(f'dryRun: Unsupported value: "{value}": supported values: "All"')
-    return value == "All"
-
-
-def _delete_options(body: Any, query: QueryParams) -> Obj:
-    options = _conforming("meta.v1.DeleteOptions", "DeleteOptions", "v1", body)
-    grace = query.get("gracePeriodSeconds", "")
-    if grace:
-        if not grace.lstrip("-").isdigit():
-            raise bad_request(f"gracePeriodSeconds: {grace!r} is not a number")
-        options["gracePeriodSeconds"] = int(grace)
+def _delete_options(body: Body, query: QueryParams) -> Obj:
+    sent = body.options()
+    sent_as = claimed(sent, OPTIONS)
+    if sent_as.kind != OPTIONS.kind:
+        raise bad_request(unregistered(sent_as))
+    try:
+        options = conform(OPTIONS.message, sent)
+    except Unfit as error:
+        raise bad_request(str(error)) from error
+    if "gracePeriodSeconds" in query:
+        options["gracePeriodSeconds"] = integer(query, "gracePeriodSeconds")
     if "propagationPolicy" in query:
         options["propagationPolicy"] = query["propagationPolicy"]
-    if _is_dry(query):
-        options["dryRun"] = ["All"]
+    if "dryRun" in query:
+        options["dryRun"] = query.getlist("dryRun")
+    check_delete(options)
     return options
 
 

@@ -2,6 +2,6 @@
 
 from sandbox.kubernetes.schema.conform import Unfit, conform
 from sandbox.kubernetes.schema.protobuf import BadMessage, decode_object
-from sandbox.kubernetes.schema.types import type_of
+from sandbox.kubernetes.schema.types import is_known, type_of
 
-__all__ = ["BadMessage", "Unfit", "conform", "decode_object", "type_of"]
+__all__ = ["BadMessage", "Unfit", "conform", "decode_object", "is_known", "type_of"]

@@ -37,6 +37,11 @@ def by_name(message: str) -> dict[str, Field]:
     return fields
 
 
+def is_known(message: str) -> bool:
+    """Whether there is such a message."""
+    return message in by_number()
+
+
 def type_of(group: str, version: str, kind: str) -> str:
     """The message of a kind, e.g. `apps.v1.Deployment`."""
     if kind == "DeleteOptions":

@@ -256,6 +256,7 @@ async def test_unknown_fields_are_dropped_unless_strict(world: World) -> None:
 async def test_both_event_apis_show_the_same_events(world: World) -> None:
     about = {"kind": "Node", "name": "n1"}
     body = {"metadata": {"name": "e"}, "involvedObject": about, "reason": "Drained", "message": "gone"}
+    body |= {"action": "Drain", "type": "Normal", "reportingComponent": "x", "reportingInstance": "x-1"}
     # The client writes a time without its microseconds where these are zero, which a server refuses.
     body["eventTime"] = "2026-01-01T00:00:00.000001Z"
     await world.core.create_namespaced_event("default", body)

@@ -155,12 +155,12 @@ def test_a_budget_allows_one_pod_after_the_other(stage: Stage) -> None:
     for pod in stage.pods():
         stage.run(pod["metadata"]["name"])
     stage.wait(1)
-    evict(stage.registry, "default", first, {}, ADMIN)
+    evict(stage.registry, "default", first, {"metadata": {"name": first}}, ADMIN)
     with pytest.raises(ApiError) as refused:
-        evict(stage.registry, "default", second, {}, ADMIN)
+        evict(stage.registry, "default", second, {"metadata": {"name": second}}, ADMIN)
     assert refused.value.code == 429
     stage.wait(1)
     for pod in stage.pods():
         stage.run(pod["metadata"]["name"])
     stage.wait(2)
-    evict(stage.registry, "default", second, {}, ADMIN)
+    evict(stage.registry, "default", second, {"metadata": {"name": second}}, ADMIN)
