@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 DEBOUNCE_SECONDS = 0.5
 
@@ -26,13 +27,13 @@ class Snapshot:
     def load(self) -> dict[str, Any] | None:
         """The state last written, or None where there is none yet.
 
-        Raises `ValueError` for a file that holds no JSON object: state is never silently thrown away.
+        Raises ValueError (msgspec's) for a file that holds no JSON object: state is never silently thrown away.
         """
         try:
-            text = self.path.read_text(encoding="utf-8")
+            text = self.path.read_bytes()
         except FileNotFoundError:
             return None
-        state = json.loads(text)
+        state = msgspec.json.decode(text)
         if not isinstance(state, dict):
             raise ValueError(f"{self.path} does not hold a JSON object")
         return state
@@ -49,8 +50,8 @@ class Snapshot:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         temporary = self.path.with_name(self.path.name + ".tmp")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(self._dump(), file, separators=(",", ":"))
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(self._dump()))
         temporary.replace(self.path)
 
     async def close(self) -> None:
