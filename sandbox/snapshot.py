@@ -27,16 +27,16 @@ class Snapshot:
     def load(self) -> dict[str, Any] | None:
         """The state last written, or None where there is none yet.
 
-        Raises ValueError (msgspec's) for a file that holds no JSON object: state is never silently thrown away.
+        Raises ValueError for a file that holds no JSON object: state is never silently thrown away.
         """
         try:
             text = self.path.read_bytes()
         except FileNotFoundError:
             return None
-        state = msgspec.json.decode(text)
-        if not isinstance(state, dict):
-            raise ValueError(f"{self.path} does not hold a JSON object")
-        return state
+        try:
+            return msgspec.json.decode(text, type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            raise ValueError(f"{self.path} does not hold a JSON object: {error}") from error
 
     def dirty(self) -> None:
         """Note that the state changed; the running loop writes it soon."""
