@@ -73,9 +73,19 @@ def _event_causes(event: Obj, controller_field: str) -> Iterator[Cause]:
         yield wrong("message", "", f"can have at most {_LONGEST_MESSAGE} characters")
 
 
+def _default(event: Obj) -> None:
+    """The API has no absent values for these, only empty ones."""
+    for field in ("firstTimestamp", "lastTimestamp", "eventTime"):
+        event.setdefault(field, None)
+    for field in ("involvedObject", "source"):
+        event.setdefault(field, {})
+    for field in ("reportingComponent", "reportingInstance"):
+        event.setdefault(field, "")
+
+
 def _as_sent(obj: Obj, creation: Creation) -> None:
     del obj, creation
 
 
-STRATEGY = Strategy(create=_as_sent, validate=_validate, upserts=True)
-NEW_STRATEGY = Strategy(create=_as_sent, validate=_validate_new, upserts=True)
+STRATEGY = Strategy(_default, _as_sent, _validate, upserts=True)
+NEW_STRATEGY = Strategy(_default, _as_sent, _validate_new, upserts=True)

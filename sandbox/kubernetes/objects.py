@@ -13,7 +13,7 @@ _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"  # letters of generated names: no vowels
 
 def random_suffix() -> str:
     """The end of a generated name."""
-    return "".join(secrets.choice(_SUFFIX) for _ in range(5))
+    return "".join(_SUFFIX[byte % len(_SUFFIX)] for byte in secrets.token_bytes(5))
 
 
 def clone(obj: Obj) -> Obj:

@@ -62,6 +62,21 @@ def integer(query: QueryParams, name: str) -> int:
     return int(text or 0)
 
 
+def check_list_version(query: QueryParams) -> int:
+    """The resourceVersion of a list, 0 without one. Raises ApiError 400."""
+    text = query.get("resourceVersion", "")
+    fault = version_fault(text)
+    if fault:
+        raise bad_request(f"invalid resource version: {fault}")
+    return int(text or 0)
+
+
+def version_fault(text: str) -> str:
+    """Why a text is no resourceVersion; empty when it is one."""
+    fault = number_fault(text, signed=False) if text else ""
+    return f'resourceVersion: Invalid value: "{text}": {fault}' if fault else ""
+
+
 def number_fault(text: str, signed: bool) -> str:
     """Why a text is no number of 64 bits; empty when it is one."""
     function = "ParseInt" if signed else "ParseUint"

@@ -72,6 +72,12 @@ def _remove(root: Any, pointer: str) -> Any:
     return place.pop(int(key)) if isinstance(place, list) else place.pop(key)
 
 
+def _replace(root: Any, pointer: str, value: Any) -> None:
+    """The server also replaces what is missing from an object, against the letter of the RFC."""
+    place, key = _parent(root, pointer)
+    place[int(key) if isinstance(place, list) else key] = value
+
+
 def _apply(root: Any, operation: Obj) -> None:
     path = operation["path"]
     match operation["op"]:
@@ -80,8 +86,7 @@ def _apply(root: Any, operation: Obj) -> None:
         case "remove":
             _remove(root, path)
         case "replace":
-            _remove(root, path)
-            _add(root, path, operation["value"])
+            _replace(root, path, operation["value"])
         case "move":
             _add(root, path, _remove(root, operation["from"]))
         case "copy":

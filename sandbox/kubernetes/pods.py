@@ -9,6 +9,7 @@ from sandbox.kubernetes.strategy import Creation, Strategy
 from sandbox.kubernetes.validation import duplicate, faulty, missing, refused, required, unsupported
 
 _EVICTION_SECONDS = 300  # default tolerationSeconds of the DefaultTolerationSeconds admission plugin
+_FILE_MODE = 0o644
 _POLICIES = ("Always", "OnFailure", "Never")
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
@@ -22,6 +23,18 @@ def default_template(spec: Obj) -> None:
     spec.setdefault("securityContext", {})
     for container in [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]:
         _default_container(container)
+    for volume in spec.get("volumes") or []:
+        _default_volume(volume)
+
+
+def _default_volume(volume: Obj) -> None:
+    if len(volume) == 1:  # a name alone
+        volume["emptyDir"] = {}
+    for source in ("secret", "configMap", "downwardAPI", "projected"):
+        if source in volume:
+            volume[source].setdefault("defaultMode", _FILE_MODE)
+    if "hostPath" in volume:
+        volume["hostPath"].setdefault("type", "")
 
 
 def _default_container(container: Obj) -> None:

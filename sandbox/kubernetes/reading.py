@@ -9,11 +9,11 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response, StreamingResponse
 
 from sandbox.kubernetes import pages
-from sandbox.kubernetes.errors import ApiError, bad_request, expired, not_found, too_large_version
+from sandbox.kubernetes.errors import ApiError, expired, not_found, too_large_version
 from sandbox.kubernetes.kinds import PODS
 from sandbox.kubernetes.label_queries import parse_labels
 from sandbox.kubernetes.objects import name_of, namespace_of
-from sandbox.kubernetes.options import TRUE, check_list, check_watch, integer, number_fault
+from sandbox.kubernetes.options import TRUE, check_list, check_list_version, check_watch, integer, version_fault
 from sandbox.kubernetes.paths import Target
 from sandbox.kubernetes.rendering import Position, listing, single, view_of
 from sandbox.kubernetes.selectors import matcher_of, parse_fields
@@ -93,11 +93,7 @@ class Reader:
         return [p for p in pods if target.namespace in ("", namespace_of(p.obj))]
 
     def _check_version(self, query: QueryParams) -> int:
-        text = query.get("resourceVersion", "")
-        fault = _version_fault(text)
-        if fault:
-            raise bad_request(f"invalid resource version: {fault}")
-        wanted = int(text or 0)
+        wanted = check_list_version(query)
         if wanted > self.store.version:
             raise too_large_version(wanted, self.store.version)
         return self.store.version
@@ -129,15 +125,10 @@ def _key(stored: Stored) -> str:
     return f"{namespace_of(stored.obj)}/{name_of(stored.obj)}"
 
 
-def _version_fault(text: str) -> str:
-    fault = number_fault(text, signed=False) if text else ""
-    return f'resourceVersion: Invalid value: "{text}": {fault}' if fault else ""
-
-
 def _stored_version(query: QueryParams) -> int:
     """A resourceVersion that goes to the storage unchecked, which fails over a bad one."""
     text = query.get("resourceVersion", "")
-    fault = _version_fault(text)
+    fault = version_fault(text)
     if fault:
         raise ApiError(500, "", fault)
     return int(text or 0)

@@ -81,6 +81,8 @@ class Registry:
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
         if kind.namespaced and metadata.setdefault("namespace", namespace) != namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        if not kind.namespaced:
+            metadata.pop("namespace", None)
         if not metadata.get("name") and metadata.get("generateName"):
             metadata["name"] = metadata["generateName"] + random_suffix()
         for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation", "selfLink"):

@@ -36,6 +36,9 @@ def answer(store: Store, review: Type, body: Obj, user: User) -> Obj:
         }
     spec = body.get("spec") or {}
     causes = [*_causes(spec)]
+    metadata = {key: value for key, value in (body.get("metadata") or {}).items() if value}
+    if metadata:
+        causes.append(wrong("metadata", metadata, "must be empty"))
     if causes:
         raise invalid_as("authorization.k8s.io", "", "", causes)
     if "nonResourceAttributes" in spec:

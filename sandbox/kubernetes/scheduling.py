@@ -33,7 +33,7 @@ def wants_node(spec: Obj, node: Obj) -> bool:
     if any(labels.get(key) != value for key, value in (spec.get("nodeSelector") or {}).items()):
         return False
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-    terms = dig(spec, path)
+    terms = dig(spec, path) if "affinity" in spec else None
     return terms is None or any(_term_matches(term, node) for term in terms)
 
 

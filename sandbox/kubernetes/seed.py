@@ -3,6 +3,7 @@
 from sandbox.kubernetes import kinds
 from sandbox.kubernetes.bootstrap_roles import AGAIN, ASKS, FIRST, bindings
 from sandbox.kubernetes.certificates import Authority
+from sandbox.kubernetes.controllers.garbage import furnish
 from sandbox.kubernetes.objects import Obj
 from sandbox.kubernetes.registry import Registry
 
@@ -19,9 +20,7 @@ def seed(registry: Registry, authority: Authority) -> None:
     """Create the namespaces, service accounts, priority classes and the published authority."""
     for name in _NAMESPACES:
         registry.create(kinds.NAMESPACES, "", {"metadata": {"name": name}})
-        registry.create(kinds.SERVICE_ACCOUNTS, name, {"metadata": {"name": "default"}})
-        root = {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": authority.pem}}
-        registry.create(kinds.CONFIG_MAPS, name, root)
+        furnish(registry, name, authority.pem)
     for name, value in _PRIORITIES.items():
         registry.create(kinds.PRIORITY_CLASSES, "", {"metadata": {"name": name}, "value": value})
     admin: Obj = {"metadata": {"name": "cluster-admin"}}

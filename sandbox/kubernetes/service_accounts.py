@@ -10,15 +10,17 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from sandbox.kubernetes.errors import invalid_as
 from sandbox.kubernetes.identity import User
 from sandbox.kubernetes.kinds import SECRETS, SERVICE_ACCOUNTS
 from sandbox.kubernetes.objects import Obj, is_deleting, name_of, namespace_of, stamp, uid_of
 from sandbox.kubernetes.registry import Registry
 from sandbox.kubernetes.store import Store
+from sandbox.kubernetes.validation import wrong
 
 _SECRET_TYPE = "kubernetes.io/service-account-token"
 _NAME, _UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"
-_DEFAULT_SECONDS = 3600
+_DEFAULT_SECONDS, _SHORTEST = 3600, 600
 _HEADER = {"alg": "HS256", "typ": "JWT"}
 
 
@@ -29,8 +31,11 @@ class TokenIssuer:
         self._key = hashlib.sha256(key).digest()
 
     def request(self, account: Obj, asked: Obj, now: datetime) -> Obj:
-        """The answer to a `TokenRequest`, as `kubectl create token` makes one."""
+        """The answer to a `TokenRequest`, as `kubectl create token` makes one. Raises ApiError 422."""
         seconds = int((asked.get("spec") or {}).get("expirationSeconds") or _DEFAULT_SECONDS)
+        if seconds < _SHORTEST:
+            cause = wrong("spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
+            raise invalid_as("authentication.k8s.io", "TokenRequest", "", [cause])
         end = now + timedelta(seconds=seconds)
         token = self._issue(account, {"exp": end.timestamp()})
         status = {"token": token, "expirationTimestamp": stamp(end)}

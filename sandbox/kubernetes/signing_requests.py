@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from sandbox.kubernetes.certificates import subject_of
 from sandbox.kubernetes.errors import Cause
 from sandbox.kubernetes.names import label_name_faults, subdomain_faults
 from sandbox.kubernetes.objects import Obj
@@ -55,8 +56,11 @@ def _validate(new: Obj, old: Obj | None) -> Iterator[Cause]:
             yield wrong("spec", {}, "field is immutable")
         return
     request = spec.get("request")
-    if not _PEM.search(base64.b64decode(request or "")):
+    found = _PEM.search(base64.b64decode(request or ""))
+    if not found:
         yield wrong("spec.request", request, "PEM block type must be CERTIFICATE REQUEST")
+    elif not _is_request(found[0]):
+        yield wrong("spec.request", request, "asn1: syntax error: truncated tag or length")
     usages = spec.get("usages") or []
     if not usages:
         yield required("spec.usages")
@@ -72,6 +76,14 @@ def _validate(new: Obj, old: Obj | None) -> Iterator[Cause]:
     if seconds is not None and seconds < _SHORTEST:
         why = "may not specify a duration less than 600 seconds (10 minutes)"
         yield wrong("spec.expirationSeconds", seconds, why)
+
+
+def _is_request(pem: bytes) -> bool:
+    try:
+        subject_of(pem)
+    except ValueError:
+        return False
+    return True
 
 
 def _signer_causes(signer: str) -> Iterator[Cause]:

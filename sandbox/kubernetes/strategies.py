@@ -11,6 +11,13 @@ from sandbox.kubernetes.strategy import Creation, Strategy
 from sandbox.kubernetes.validation import data_causes, refused, required, wrong
 
 _ACCOUNT = "kubernetes.io/service-account.name"
+# What the data of a secret of a type must hold.
+_DEMANDED = {
+    "kubernetes.io/dockercfg": (".dockercfg",),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+}
 
 
 def _default_secret(secret: Obj) -> None:
@@ -22,6 +29,8 @@ def _default_secret(secret: Obj) -> None:
 
 def _validate_secret(new: Obj, old: Obj | None) -> Iterator[Cause]:
     yield from data_causes("data", new.get("data") or {})
+    present = new.get("data") or {}
+    yield from (required(f"data[{key}]") for key in _DEMANDED.get(new["type"], ()) if key not in present)
     annotations = new["metadata"].get("annotations") or {}
     if new["type"] == "kubernetes.io/service-account-token" and not annotations.get(_ACCOUNT):
         yield required(f"metadata.annotations[{_ACCOUNT}]")

@@ -1,17 +1,17 @@
 """Subresources other than status: binding, eviction, scale."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from sandbox.kubernetes.errors import ApiError, bad_request, invalid_as, misnamed
+from sandbox.kubernetes.errors import ApiError, bad_request, conflict, invalid_as, misnamed
 from sandbox.kubernetes.eviction import evict
 from sandbox.kubernetes.identity import User
 from sandbox.kubernetes.kinds import PODS, SERVICE_ACCOUNTS, SIGNING_REQUESTS, Kind
-from sandbox.kubernetes.objects import Obj, set_condition
+from sandbox.kubernetes.objects import Obj, set_condition, uid_of
 from sandbox.kubernetes.options import check_delete, is_dry
 from sandbox.kubernetes.paths import Target
 from sandbox.kubernetes.reading import json_response
@@ -60,6 +60,9 @@ class Subresources:
             metadata, replicas = wanted.get("metadata", {}), wanted.get("spec", {}).get("replicas", 0)
             if metadata.get("name", target.name) != target.name:
                 raise misnamed(metadata["name"], target.name)
+            if metadata.get("uid", uid_of(obj)) != uid_of(obj):
+                why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {uid_of(obj)}"
+                raise conflict(replace(kind, plural=f"{kind.plural}/scale"), target.name, why)
             if replicas < 0:
                 cause = wrong("spec.replicas", replicas, "must be greater than or equal to 0")
                 raise invalid_as("autoscaling", "Scale", target.name, [cause])

@@ -28,6 +28,7 @@ from sandbox.kubernetes.options import (
     check_create,
     check_delete,
     check_list,
+    check_list_version,
     check_patch,
     check_update,
     integer,
@@ -83,7 +84,9 @@ class Writer:
             raise misnamed(metadata["name"], target.name)
         if scales:
             return self.subresources.patch(target, lambda _: sent, query, user)
-        if target.kind.namespaced and metadata.setdefault("namespace", target.namespace) != target.namespace:
+        if not target.kind.namespaced:
+            metadata.pop("namespace", None)
+        elif metadata.setdefault("namespace", target.namespace) != target.namespace:
             raise bad_request("the namespace of the object does not match the namespace on the URL")
         if not target.subresource and strategy_of(target.kind).upserts and not self._exists(target):
             metadata.pop("resourceVersion", None)
@@ -98,6 +101,8 @@ class Writer:
             raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
         applies = body.media_type == APPLY
         check_patch(query, applies)
+        if applies:
+            _check_typed(body.patch())
         if target.subresource not in _OBJECTS:
             rescale = lambda scale: _fitted_patch(SCALE, apply(scale, body.patch()), query)  # noqa: E731
             return self.subresources.patch(target, rescale, query, user)
@@ -132,6 +137,7 @@ class Writer:
         """Delete what a list finds, and answer with that list."""
         check_list(query)
         integer(query, "limit")
+        check_list_version(query)
         kind, version = target.kind, self.registry.store.version
         matches = matcher(kind, query.get("labelSelector", ""), query.get("fieldSelector", ""))
         found = [s for s in self.registry.store.all(kind, target.namespace) if matches is None or matches(s.obj)]
@@ -191,6 +197,15 @@ _ACTIONS = {
 def _acting(target: Target, body: Body, query: QueryParams) -> Obj:
     """The body of a subresource that acts."""
     return typed(_ACTIONS[target.subresource], body, query)
+
+
+def _check_typed(applied: Any) -> None:
+    """Raise ApiError 400 for an object to apply that does not say of what type it is."""
+    sent = applied if isinstance(applied, dict) else {}
+    group, _, version = str(sent.get("apiVersion", "")).rpartition("/")
+    kind = sent.get("kind", "")
+    if not (version and kind):
+        raise bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
 
 
 def _delete_options(body: Body, query: QueryParams) -> Obj:

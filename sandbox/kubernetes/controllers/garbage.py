@@ -54,24 +54,23 @@ def _drop(registry: Registry, kind: Kind, obj: Obj, finalizer: str) -> None:
     registry.update(kind, namespace_of(obj), name_of(obj), write)
 
 
-def reconcile_namespaces(registry: Registry, now: datetime) -> None:
+def reconcile_namespaces(registry: Registry, authority_pem: str) -> None:
     """Give each namespace its service account and authority; empty and remove those being deleted."""
-    del now
     for namespace in registry.store.objs(NAMESPACES):
         name = name_of(namespace)
         if is_deleting(namespace):
             _empty(registry, name)
         else:
-            _furnish(registry, name)
+            furnish(registry, name, authority_pem)
 
 
-def _furnish(registry: Registry, name: str) -> None:
-    root = registry.store.get(CONFIG_MAPS, "kube-system", "kube-root-ca.crt")
+def furnish(registry: Registry, name: str, authority_pem: str) -> None:
+    """Create what each namespace has, where it is missing."""
     if registry.store.get(SERVICE_ACCOUNTS, name, "default") is None:
         registry.create(SERVICE_ACCOUNTS, name, {"metadata": {"name": "default"}})
-    if root and registry.store.get(CONFIG_MAPS, name, "kube-root-ca.crt") is None:
-        copy = {"metadata": {"name": "kube-root-ca.crt"}, "data": root.obj["data"]}
-        registry.create(CONFIG_MAPS, name, copy)
+    if registry.store.get(CONFIG_MAPS, name, "kube-root-ca.crt") is None:
+        root = {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": authority_pem}}
+        registry.create(CONFIG_MAPS, name, root)
 
 
 def _empty(registry: Registry, name: str) -> None:

@@ -24,6 +24,7 @@ from sandbox.kubernetes.controllers.tokens import clean_tokens
 from sandbox.kubernetes.errors import ApiError
 from sandbox.kubernetes.kinds import (
     BUDGETS,
+    CONFIG_MAPS,
     DAEMON_SETS,
     DEPLOYMENTS,
     JOBS,
@@ -141,5 +142,9 @@ def _steps(registry: Registry, authority: Authority, accounts: TokenIssuer, timi
         Step(lambda now: reconcile_jobs(registry, now), on(JOBS, PODS), sweep),
         Step(scheduler.step, on(PODS, NODES), sweep),
         Step(lambda now: update_budgets(registry, now), on(BUDGETS, PODS, REPLICA_SETS, DEPLOYMENTS), sweep),
-        Step(lambda now: reconcile_namespaces(registry, now), on(NAMESPACES), sweep),
+        Step(
+            lambda _: reconcile_namespaces(registry, authority.pem),
+            on(NAMESPACES, SERVICE_ACCOUNTS, CONFIG_MAPS),
+            sweep,
+        ),
     ]

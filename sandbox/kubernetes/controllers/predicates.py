@@ -9,6 +9,7 @@ from sandbox.kubernetes.scheduling import UNSCHEDULABLE, tolerates, untolerated,
 from sandbox.kubernetes.selectors import selects
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_CORDON = {"key": UNSCHEDULABLE, "effect": "NoSchedule"}
 Resources = Counter[str]
 
 
@@ -85,14 +86,13 @@ def misfit_alone(pod: Obj, requests: Resources, room: NodeRoom) -> Misfit | None
     """Why the pod does not fit by the node itself and the room on it; None when it does."""
     spec, node = pod["spec"], room.node
     tolerations = spec.get("tolerations") or []
-    cordon = {"key": UNSCHEDULABLE, "effect": "NoSchedule"}
-    if node["spec"].get("unschedulable") and not any(tolerates(t, cordon) for t in tolerations):
+    if node["spec"].get("unschedulable") and not any(tolerates(t, _CORDON) for t in tolerations):
         return Misfit(("node(s) were unschedulable",))
     if untolerated(tolerations, node["spec"].get("taints") or (), ("NoSchedule", "NoExecute")):
         return Misfit(("node(s) had untolerated taint(s)",))
     if not wants_node(spec, node):
         return Misfit(("node(s) didn't match Pod's node affinity/selector",))
-    if host_ports(pod) & room.ports:
+    if room.ports and host_ports(pod) & room.ports:
         return Misfit(("node(s) didn't have free ports for the requested pod ports",), True)
     lacking = tuple(_lacking(requests, room))
     if not lacking:
