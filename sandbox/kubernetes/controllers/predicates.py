@@ -15,10 +15,14 @@ Resources = Counter[str]
 
 @dataclass
 class NodeRoom:
-    """A node with what is taken of it. Amounts are thousandths; `repelling` pods have anti-affinities."""
+    """A node with what is taken of it. Amounts are thousandths; `repelling` pods have anti-affinities.
+
+    An `avoided` one is for pods that find no other.
+    """
 
     node: Obj
     allocatable: Resources
+    avoided: bool
     taken: Resources = field(default_factory=Counter)
     ports: set[tuple[str, int]] = field(default_factory=set)
     pods: list[Obj] = field(default_factory=list)
@@ -28,7 +32,8 @@ class NodeRoom:
     def of(cls, node: Obj) -> "NodeRoom":
         """A node without any pod."""
         amounts = (node.get("status", {}).get("allocatable") or {}).items()
-        return cls(node, Counter({name: milli(amount) for name, amount in amounts}))
+        avoided = any(taint["effect"] == "PreferNoSchedule" for taint in node["spec"].get("taints") or ())
+        return cls(node, Counter({name: milli(amount) for name, amount in amounts}), avoided)
 
     def add(self, pod: Obj, requests: Resources) -> None:
         """Take a pod in."""
@@ -40,7 +45,8 @@ class NodeRoom:
 
     def load(self) -> float:
         """The share of cpu and memory taken, between 0 and 2."""
-        return sum(self.taken[name] / max(self.allocatable[name], 1) for name in ("cpu", "memory"))
+        taken, allocatable = self.taken, self.allocatable
+        return taken["cpu"] / (allocatable["cpu"] or 1) + taken["memory"] / (allocatable["memory"] or 1)
 
 
 @dataclass(frozen=True)
@@ -123,9 +129,13 @@ class Neighbours:
         self._attracting = [_domains(term, pod, rooms) for term in self._attract]
         self._repelling = [_domains(term, pod, rooms) for term in self._repel]
         self._repelled_from = _repelled_from(pod, rooms)
+        self._is_free = not (self._spread or self._attract or self._repel or self._repelled_from)
 
     def misfit(self, room: NodeRoom) -> Misfit | None:
         """Why the pod may not join the pods around this node; None when it may."""
+        return None if self._is_free else self._found(room)
+
+    def _found(self, room: NodeRoom) -> Misfit | None:
         labels = labels_of(room.node)
         for constraint, counts in zip(self._spread, self._counts, strict=True):
             key = constraint["topologyKey"]

@@ -108,7 +108,7 @@ class Scheduler:
         if not fitting:
             return None, summary(misfits, len(rooms))
         self._start = (self._start + len(fitting) + len(misfits)) % len(rooms)
-        return min(fitting, key=lambda room: (_is_avoided(room), room.load())), ""
+        return min(fitting, key=lambda room: (room.avoided, room.load())), ""
 
     def _refuse(self, pod: Obj, why: str, now: datetime) -> None:
         found = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": why}
@@ -135,7 +135,3 @@ def _constraints(pod: Obj) -> Obj:
     constraints = {name: pod["spec"].get(name) for name in names}
     containers = [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or [])]
     return constraints | {"containers": [(c.get("resources"), c.get("ports")) for c in containers]}
-
-
-def _is_avoided(room: NodeRoom) -> bool:
-    return any(t["effect"] == "PreferNoSchedule" for t in room.node["spec"].get("taints") or ())
