@@ -34,6 +34,11 @@ def from_core(event: Obj) -> Obj:
 
 
 _LONGEST, _LONGEST_MESSAGE = 128, 1024
+_SAID = (
+    *("involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "type"),
+    *("eventTime", "action", "related", "reportingComponent", "reportingInstance"),
+)
+_SHOWN = {"reportingComponent": "reportingController"}
 
 
 def _validate(new: Obj, old: Obj | None) -> Iterator[Cause]:
@@ -44,12 +49,20 @@ def _validate(new: Obj, old: Obj | None) -> Iterator[Cause]:
 def _validate_new(new: Obj, old: Obj | None) -> Iterator[Cause]:
     yield from _event_causes(new, "reportingController")
     if old is not None:
+        yield from _changed(new, old)
         return
     if not new.get("eventTime"):
         yield required("eventTime")
     type_ = new.get("type", "")
     if type_ not in ("Normal", "Warning"):
         yield wrong("type", "", f"has invalid value: {type_}")
+
+
+def _changed(new: Obj, old: Obj) -> Iterator[Cause]:
+    """What was said of an event stays said; only its series goes on."""
+    for field in _SAID:
+        if new.get(field) != old.get(field):
+            yield wrong(_SHOWN.get(field, field), new.get(field), "field is immutable")
 
 
 def _event_causes(event: Obj, controller_field: str) -> Iterator[Cause]:
