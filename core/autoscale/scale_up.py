@@ -184,6 +184,8 @@ class ScaleUp:
         group = self._groups[number]
         placed = self._board.placing(group).place(rooms, self._left[number])
         for pod, room in self._take(number, placed):
+            if room.name in self._board.on_node:
+                self._board.on_node[room.name].append(pod)
             message = f"{room.name} has room for it"
             self.pods.append(PodVerdict(pod.key, reason, message, room.node.pool, room.name))
 

@@ -1,0 +1,197 @@
+"""Which nodes are no longer needed, and which of them go now.
+
+A node is unneeded when little of it is asked for and each of its pods may move and has room on a node that stays.
+It goes once it has been so without a break for long enough: empty nodes together, others one at a time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+
+from core.autoscale.board import Board
+from core.autoscale.cluster import Cluster, Pool
+from core.autoscale.drainable import block, lingers, minutes, moves
+from core.autoscale.groups import Group, grouped
+from core.autoscale.nodes import Node
+from core.autoscale.pack import rank
+from core.autoscale.placing import Placed
+from core.autoscale.pods import Pod
+from core.autoscale.quantities import CPU, MEMORY, shown
+from core.autoscale.reasons import NodeReason
+from core.autoscale.rooms import Room
+from core.autoscale.verdicts import NodeVerdict
+
+Why = tuple[NodeReason, str, str]  # a reason, a sentence, and the pod that it is about, if any
+
+
+class ScaleDown:
+    """One decision about shrinking, on a board on which the waiting pods have been placed.
+
+    `growing` says that the same decision adds servers, which is an addition just now.
+    """
+
+    def __init__(self, cluster: Cluster, board: Board, now: datetime, *, growing: bool) -> None:
+        self.nodes: list[NodeVerdict] = []
+        self.unneeded: dict[str, datetime] = {}
+        self._cluster, self._board, self._now = cluster, board, now
+        self._pools = {pool.spec.name: pool for pool in cluster.pools}
+        self._spare = {name: pool.target - pool.spec.min for name, pool in self._pools.items()}
+        self._use = {name: self._used(name) for name in board.by_node}
+        # Empty nodes first, so that no pod is moved there; then those that have been unneeded longest, so that the
+        # same nodes stay unneeded from one decision to the next.
+        ours = [room for room in board.by_node.values() if room.node.pool in self._pools]
+        for room in sorted(ours, key=self._turn):
+            why = self._stays(room)
+            if why:
+                self._say(room.node, *why)
+            else:
+                self.unneeded[room.name] = cluster.past.unneeded.get(room.name, now)
+        self._choose(growing)
+        self.nodes.sort(key=lambda verdict: verdict.node)
+
+    @property
+    def removals(self) -> tuple[str, ...]:
+        """The nodes to remove now, by name."""
+        going = (NodeReason.REMOVED_EMPTY, NodeReason.REMOVED_DRAINED)
+        return tuple(verdict.node for verdict in self.nodes if verdict.reason in going)
+
+    def _turn(self, room: Room) -> tuple[bool, float, float, str]:
+        since = self._cluster.past.unneeded.get(room.name, self._now)
+        return bool(self._moving(room)), since.timestamp(), self._use[room.name][0], room.name
+
+    def _moving(self, room: Room) -> list[Pod]:
+        return [pod for pod in self._board.on_node[room.name] if moves(pod, self._now)]
+
+    def _used(self, name: str) -> tuple[float, str]:
+        """The larger share of cpu and memory that is asked for, DaemonSets' and static pods counted, in words too."""
+        pods = [pod for pod in self._board.on_node[name] if not lingers(pod, self._now)]
+        asked: Counter[str] = Counter()
+        for pod in pods:
+            asked.update(dict(pod.requests))
+        shares = []
+        for resource in (CPU, MEMORY):
+            total = self._board.by_node[name].node.allocatable.get(resource, 0)
+            if total:
+                share = asked[resource] / total
+                words = f"{resource} {shown(resource, asked[resource])} of {shown(resource, total)} is asked for"
+                shares.append((share, f"{words}, {share:.0%}"))
+        return max(shares, default=(0.0, "nothing is known of its size"), key=lambda share: share[0])
+
+    def _stays(self, room: Room) -> Why | None:
+        """Why the node stays; None when it is unneeded, and its pods have been moved in thought."""
+        pool, pods = self._pools[room.node.pool], self._moving(room)
+        why = _untouchable(room.node, pool)
+        if why:
+            return why
+        if self._spare[pool.spec.name] <= 0:
+            size, low = pool.target, pool.spec.min
+            return NodeReason.MIN_SIZE, f"the pool has {size} servers, of which it keeps at least {low}", ""
+        if room.node.unschedulable and pods:
+            return NodeReason.CORDONED, f"it is cordoned and {len(pods)} pods on it would have to move", ""
+        share, words = self._use[room.name]
+        if share >= pool.scale_down_threshold:
+            limit = f"which is not below {pool.scale_down_threshold:.0%}"
+            return NodeReason.NOT_UNDERUTILIZED, f"{words}, {limit}", ""
+        why = self._held(pods) or self._move(room, pods)
+        if why is None:
+            room.closed = True
+            self._spare[pool.spec.name] -= 1
+        return why
+
+    def _held(self, pods: list[Pod]) -> Why | None:
+        for pod in pods:
+            found = block(pod, self._cluster, self._now)
+            if found:
+                return NodeReason.BLOCKED, f"{pod.key}, {found.reason}: {found.message}", pod.key
+        for pod in pods:
+            kind = self._board.kinds.of(pod)
+            rules = pod.unsupported or (
+                ("another pod's anti-affinity to it",) if self._board.kinds.repelled(kind) else ()
+            )
+            if rules:
+                return NodeReason.UNSUPPORTED, f"{pod.key} has what cannot be evaluated: {', '.join(rules)}", pod.key
+        return None
+
+    def _move(self, origin: Room, pods: list[Pod]) -> Why | None:
+        """Move pods to nodes that stay. The node goes on counting in their spreads, as it does until it is gone."""
+        kinds = self._board.kinds
+        groups = sorted(grouped(pods, kinds), key=lambda g: (*rank(g, origin.node.allocatable), g.pod.key))
+        done: list[tuple[Group, Placed]] = []
+        for group in groups:
+            origin.take(group.pod, group.kind, -len(group.pods))
+        for group in groups:
+            rooms = (room for room in self._board.allowed(group.pod) if not room.closed and room is not origin)
+            placed = self._board.placing(group).place(rooms, len(group.pods))
+            done.append((group, placed))
+            held = sum(count for _, count in placed)
+            if held < len(group.pods):
+                self._undo(origin, groups, done)
+                pod = group.pods[held]
+                asks = ", ".join(f"{name} {shown(name, amount)}" for name, amount in pod.requests)
+                return NodeReason.NO_PLACE, f"{pod.key} fits no other node that stays; it asks for {asks}", pod.key
+        for group, placed in done:
+            rooms_of_pods = (room for room, count in placed for _ in range(count))
+            for pod, room in zip(group.pods, rooms_of_pods, strict=True):
+                self._board.on_node[room.name].append(pod)
+        return None
+
+    def _undo(self, origin: Room, groups: list[Group], done: list[tuple[Group, Placed]]) -> None:
+        for group, placed in done:
+            for room, count in placed:
+                room.take(group.pod, group.kind, -count)
+        for group in groups:
+            origin.take(group.pod, group.kind, len(group.pods))
+
+    def _choose(self, growing: bool) -> None:
+        """Of the unneeded nodes, say which go: empty ones up to a number, else one, when nothing else is going."""
+        leaving = sum(len(pool.leaving) for pool in self._pools.values())
+        free = self._cluster.options.empty_at_once - leaving
+        cooldown = self._cooldown(growing)
+        gone = 0
+        for name, since in self.unneeded.items():
+            room = self._board.by_node[name]
+            pods, after = self._moving(room), self._pools[room.node.pool].scale_down_after
+            time = f"unneeded for {minutes(self._now - since)} of {minutes(after)}"
+            words = f"{self._use[name][1]}; {time}"
+            if self._now - since < after:
+                self._say(room.node, NodeReason.NOT_LONG_ENOUGH, words)
+            elif cooldown:
+                self._say(room.node, NodeReason.IN_COOLDOWN, f"{words}; {cooldown}")
+            elif gone >= free or (pods and leaving + gone):
+                self._say(room.node, NodeReason.WAITS_ITS_TURN, f"{words}; {leaving + gone} nodes go first")
+            elif pods:
+                self._say(room.node, NodeReason.REMOVED_DRAINED, f"{words}; its pods ({len(pods)}) have room elsewhere")
+                gone += 1
+            else:
+                self._say(room.node, NodeReason.REMOVED_EMPTY, f"{words}; nothing on it must move")
+                gone += 1
+
+    def _cooldown(self, growing: bool) -> str:
+        past, options = self._cluster.past, self._cluster.options
+        if growing:
+            return "servers are being added"
+        waits = (
+            ("added", past.added, options.delay_after_add),
+            ("removed", past.deleted, options.delay_after_delete),
+            ("failed to be removed", past.failed, options.delay_after_failure),
+        )
+        for what, at, delay in waits:
+            if at is not None and self._now < at + delay:
+                return f"a node was {what} {minutes(self._now - at)} ago, and {minutes(delay)} must pass"
+        return ""
+
+    def _say(self, node: Node, reason: NodeReason, message: str, pod: str = "") -> None:
+        self.nodes.append(NodeVerdict(node.name, node.pool, reason, message, pod))
+
+
+def _untouchable(node: Node, pool: Pool) -> Why | None:
+    checks: Iterable[tuple[bool, NodeReason]] = (
+        (node.name in pool.leaving, NodeReason.BEING_DELETED),
+        (node.scale_down_disabled, NodeReason.DISABLED),
+        (pool.spec.paused, NodeReason.PAUSED),
+        (node.operated, NodeReason.IN_OPERATION),
+        (not node.ready, NodeReason.NOT_READY),
+    )
+    return next(((reason, reason.meaning, "") for holds, reason in checks if holds), None)
