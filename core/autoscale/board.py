@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from core.autoscale.cluster import Cluster, Pool
 from core.autoscale.fit import node_misfit
 from core.autoscale.groups import Group, Kinds, Signature, node_signature
 from core.autoscale.nodes import Node
-from core.autoscale.placing import Domains, Placing, domains_of
-from core.autoscale.pods import Pod
+from core.autoscale.placing import Domains, Placing, is_domain
+from core.autoscale.pods import Pod, Spread
 from core.autoscale.rooms import Room
 
 
@@ -23,9 +24,11 @@ class Board:
         self.kinds = Kinds([*cluster.pods, *cluster.daemons])
         self._cutoff = cluster.options.priority_cutoff
         self._allowed: dict[Signature, list[Room]] = {}
+        self._counted: dict[Signature, list[Room]] = {}
         leaving = {name for pool in cluster.pools for name in pool.leaving}
         nodes = sorted(cluster.nodes, key=lambda node: node.name)
         self.by_node = {node.name: Room(node, closed=not node.ready or node.name in leaving) for node in nodes}
+        self._order = list(self.by_node.values())
         self.on_node: dict[str, list[Pod]] = {name: [] for name in self.by_node}
         # How many pods selectors find depends on the kinds known by then, so all get their number first.
         for pod in (*cluster.pods, *cluster.daemons):
@@ -49,11 +52,16 @@ class Board:
                 room.take(daemon, self.kinds.of(daemon))
         return room
 
+    def prefer(self, order: Iterable[Room]) -> None:
+        """Try nodes in this order from now on."""
+        self._order = list(order)
+        self._allowed.clear()
+
     def allowed(self, pod: Pod) -> list[Room]:
         """The nodes that the pod may use, if they have space."""
         signature = node_signature(pod)
         if signature not in self._allowed:
-            rooms = (room for room in self.by_node.values() if not room.closed)
+            rooms = (room for room in self._order if not room.closed)
             self._allowed[signature] = [room for room in rooms if node_misfit(pod, room.node) is None]
         return self._allowed[signature]
 
@@ -63,7 +71,19 @@ class Board:
 
     def domains(self, group: Group) -> list[Domains]:
         """The domains of the group's spreads over all nodes."""
-        return domains_of(group.pod, group.kind, self.rooms, self.kinds)
+        found = []
+        for spread in group.pod.spreads:
+            domains = Domains(spread, group.kind, self.kinds)
+            domains.open(self._eligible(spread, group.pod))
+            found.append(domains)
+        return found
+
+    def _eligible(self, spread: Spread, pod: Pod) -> list[Room]:
+        rules = (spread.honor_affinity, spread.honor_taints)
+        key = (len(self.rooms), *rules, pod.node_selector, pod.affinity, pod.tolerations)
+        if key not in self._counted:
+            self._counted[key] = [room for room in self.rooms if is_domain(spread, pod, room)]
+        return self._counted[key]
 
     def _seat(self, pod: Pod) -> None:
         """Pods hold the node that they are bound to, or that the scheduler is making room on for them."""

@@ -87,8 +87,7 @@ def waste(packing: Packing, node: Node) -> float:
 def _pack_group(want: Wanted, empty: Room, most: int, kinds: Kinds, *, rooms: list[Room], usable: list[Room]) -> Placed:
     domains = [base.fork() for base in want.domains]
     for domain in domains:
-        for room in rooms:
-            domain.open(room)
+        domain.open(rooms)
     placing = Placing(want.group.pod, want.group.kind, kinds, domains)
     placed = placing.place(usable, want.count)
     left = want.count - sum(count for _, count in placed)
@@ -96,7 +95,7 @@ def _pack_group(want: Wanted, empty: Room, most: int, kinds: Kinds, *, rooms: li
         floors = [domain.floor for domain in domains]
         room = empty.copy("")
         for domain in domains:
-            domain.open(room)
+            domain.open([room])
         added = placing.place([room], left)
         if not added:
             break

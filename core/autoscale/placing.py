@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -33,10 +34,16 @@ class Domains:
         other._counts, other._nodes = {}, dict(self._nodes)
         return other
 
-    def open(self, room: Room) -> None:
-        """Count a node."""
-        self._counts[room] = room.holding(self._selected)
-        self._step(self._counts[room], 1)
+    def open(self, rooms: Sequence[Room]) -> None:
+        """Count nodes."""
+        if len(self._selected) == 1:
+            (kind,) = self._selected
+            counts = [room.kinds.get(kind, 0) for room in rooms]
+        else:
+            counts = [room.holding(self._selected) for room in rooms]
+        self._counts.update(zip(rooms, counts, strict=True))
+        for count, nodes in Counter(counts).items():
+            self._step(count, nodes)
 
     @property
     def floor(self) -> int:
@@ -63,18 +70,11 @@ class Domains:
             del self._nodes[count]
 
 
-def domains_of(pod: Pod, kind: int, rooms: Sequence[Room], kinds: Kinds) -> list[Domains]:
-    """The domains of each spread of a pod. A node counts when the pod could go there by its own wishes."""
-    found = []
-    for spread in pod.spreads:
-        domains = Domains(spread, kind, kinds)
-        for room in rooms:
-            wanted = not spread.honor_affinity or affinity_misfit(pod, room.node) is None
-            tolerated = not spread.honor_taints or taints_tolerated(pod, room.node)
-            if wanted and tolerated and HOSTNAME in room.node.labels:
-                domains.open(room)
-        found.append(domains)
-    return found
+def is_domain(spread: Spread, pod: Pod, room: Room) -> bool:
+    """Whether a node counts in a spread of the pod: whether the pod could go there by its own wishes."""
+    if HOSTNAME not in room.node.labels or (spread.honor_taints and not taints_tolerated(pod, room.node)):
+        return False
+    return not spread.honor_affinity or affinity_misfit(pod, room.node) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,8 @@ class Placing:
             left = []
             for room in candidates:
                 fitting = min(count, how_many(self.pod, self.kind, room, self.kinds))
+                if not count:
+                    break
                 if not fitting:
                     continue
                 added = self._spread_on(room, fitting)

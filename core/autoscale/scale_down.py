@@ -41,8 +41,15 @@ class ScaleDown:
         self._use = {name: self._used(name) for name in board.by_node}
         # Empty nodes first, so that no pod is moved there; then those that have been unneeded longest, so that the
         # same nodes stay unneeded from one decision to the next.
-        ours = [room for room in board.by_node.values() if room.node.pool in self._pools]
-        for room in sorted(ours, key=self._turn):
+        ours = sorted((room for room in board.by_node.values() if room.node.pool in self._pools), key=self._turn)
+        # Pods move to nodes that are used enough, then to those that are looked at last: to others they would move
+        # only to be moved again.
+        idle = [room for room in ours if self._use[room.name][0] < self._pools[room.node.pool].scale_down_threshold]
+        used = dict.fromkeys(board.by_node.values())
+        for room in idle:
+            del used[room]
+        board.prefer([*used, *reversed(idle)])
+        for room in ours:
             why = self._stays(room)
             if why:
                 self._say(room.node, *why)

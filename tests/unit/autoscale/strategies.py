@@ -22,8 +22,7 @@ def _rules(app: str) -> list[dict[str, Any]]:
     selector = {"matchLabels": {"app": app}}
     hostname = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
     return [
-        {},
-        {},
+        *[{}] * 8,
         {"nodeSelector": {"disk": "ssd"}},
         {"tolerations": [{"operator": "Exists"}]},
         {"ports": (80,)},
@@ -38,12 +37,12 @@ def _rules(app: str) -> list[dict[str, Any]]:
 
 
 @st.composite
-def pod_groups(draw: st.DrawFn, name: str, most: int = 6) -> tuple[Pod, ...]:
-    """Equal pods that wait."""
+def pod_groups(draw: st.DrawFn, name: str, most: int = 6, cpu: int = 30) -> tuple[Pod, ...]:
+    """Equal pods that wait, each of at most `cpu` tenths of a core."""
     app = draw(st.sampled_from(APPS))
     requests = {
-        "cpu": f"{draw(st.integers(0, 45)) * 100}m",
-        "memory": f"{draw(st.integers(0, 36)) * 250}Mi",
+        "cpu": f"{draw(st.integers(0, cpu)) * 100}m",
+        "memory": f"{draw(st.integers(0, cpu)) * 250}Mi",
     }
     one = pod(name, requests, labels={"app": app}, owner=f"ReplicaSet/{name}", **draw(st.sampled_from(_rules(app))))
     return tuple(replace(one, name=f"{name}-{number}") for number in range(draw(st.integers(1, most))))
@@ -53,8 +52,8 @@ def pod_groups(draw: st.DrawFn, name: str, most: int = 6) -> tuple[Pod, ...]:
 def pools(draw: st.DrawFn, name: str) -> Pool:
     """A pool, with any of its own facts, that is not above its max."""
     low = draw(st.integers(0, 2))
-    high = draw(st.integers(max(1, low), 6))
-    target = draw(st.integers(low, high))
+    high = draw(st.integers(max(1, low), 8))
+    target = draw(st.integers(low, min(high, 5)))
     booting = draw(st.integers(0, min(1, target)))
     return pool(
         name,
@@ -62,12 +61,12 @@ def pools(draw: st.DrawFn, name: str) -> Pool:
         high=high,
         target=target,
         booting=booting,
-        missing=draw(st.integers(0, target - booting)),
+        missing=draw(st.integers(0, min(1, target - booting))),
         location=draw(st.sampled_from(("hel1", "fsn1"))),
         labels=draw(st.sampled_from(({}, {"disk": "ssd"}))),
-        taints=draw(st.sampled_from(([], [TAINT]))),
-        paused=draw(st.sampled_from((False, False, True))),
-        backoff=draw(st.sampled_from((None, None, BACKOFF))),
+        taints=draw(st.sampled_from(([], [], [], [TAINT]))),
+        paused=draw(st.sampled_from((False,) * 6 + (True,))),
+        backoff=draw(st.sampled_from((None,) * 4 + (BACKOFF,))),
         sizes=draw(st.sampled_from(({}, {"cpu": "8", "memory": "16Gi"}, {"pods": "3"}))),
     )
 
@@ -80,13 +79,13 @@ def clusters(draw: st.DrawFn) -> Cluster:
     for one in made:
         ready = one.target - one.booting - one.missing
         nodes += [
-            _as_node(one, f"{one.spec.name}{n}", draw(st.sampled_from((True, True, False)))) for n in range(ready)
+            _as_node(one, f"{one.spec.name}{n}", draw(st.sampled_from((True,) * 5 + (False,)))) for n in range(ready)
         ]
     waiting = [p for n in range(draw(st.integers(0, 4))) for p in draw(pod_groups(f"w{n}"))]
     bound: list[Pod] = []
     if nodes:
         for number in range(draw(st.integers(0, 4))):
-            for p in draw(pod_groups(f"b{number}", 3)):
+            for p in draw(pod_groups(f"b{number}", 3, 12)):
                 bound.append(replace(p, node=draw(st.sampled_from(nodes)).name, unschedulable=False))
     daemons = (daemon("logs", {"cpu": "100m"}),) if draw(st.booleans()) else ()
     controllers = {f"ReplicaSet/default/{p.name.rpartition('-')[0]}": 3 for p in bound}
