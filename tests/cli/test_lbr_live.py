@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 import pytest
 from sandbox_stack import Stack, start, stop
 from test_lbr_completion import completions
+
+from sandbox.layout import Layout
 
 LBR = str(Path(sys.executable).with_name("lbr"))
 POOL = ("--credential", "live", "--location", "hel1", "--server-type", "cx23", "--min", "0", "--max", "5")
@@ -63,8 +66,14 @@ def test_more_commands_at_once_than_temporal_takes(environment: dict[str, str], 
     assert set(described["spec"]["labels"]) == {f"key{number}" for number in range(14)}
 
 
-def test_an_interrupted_wait_says_that_the_work_goes_on(environment: dict[str, str], pool: str) -> None:
-    """Exit code 130, and how to follow it."""
+def test_an_interrupted_wait_says_that_the_work_goes_on(
+    live_stack: Stack, environment: dict[str, str], pool: str
+) -> None:
+    """Exit code 130, and how to follow it. The machines never join, so that the wait cannot end before."""
+    handles = f"http://127.0.0.1:{Layout(live_stack.folder).ports().hollow}/_sandbox/hollow/node-faults"
+    body = json.dumps({"fault": "never-joins", "count": 2}).encode()
+    with urllib.request.urlopen(urllib.request.Request(handles, body), timeout=10) as answer:
+        assert answer.status == 201
     command = [LBR, "cp", "pool", "scale", "prod", pool, "2", "--wait"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     assert process.stderr is not None
