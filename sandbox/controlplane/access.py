@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import secrets
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from sandbox.kubernetes.certificates import Authority
+from sandbox.kubernetes.kubeconfig import kubeconfig
 
 ADMIN = "admin"
 # The components log in as what the API server's own roles are bound to.
@@ -73,14 +72,8 @@ class Access:
         return next(row[0] for row in rows if row[1] == user)
 
     def kubeconfig(self, url: str, user: str = ADMIN) -> str:
-        """A kubeconfig (JSON, which is YAML) for the API server at `url`."""
-        authority = base64.b64encode(self.authority.read_bytes()).decode()
-        named = {
-            "clusters": [{"name": "sandbox", "cluster": {"server": url, "certificate-authority-data": authority}}],
-            "users": [{"name": user, "user": {"token": self.token(user)}}],
-            "contexts": [{"name": "sandbox", "context": {"cluster": "sandbox", "user": user}}],
-        }
-        return json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": "sandbox", **named}, indent=2)
+        """A user's kubeconfig for the API server at `url`."""
+        return kubeconfig(url, self.authority.read_text(), user, self.token(user))
 
     def component_kubeconfig(self, url: str, component: str) -> Path:
         """A component's kubeconfig, written anew."""

@@ -1,6 +1,5 @@
 """The cluster's certificate authority: signs kubelet client certificates and recognises them."""
 
-import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
@@ -66,13 +65,6 @@ class Authority:
     def pem(self) -> str:
         """The certificate, as a kubeconfig and k3s' `/cacerts` carry it."""
         return self.certificate.public_bytes(serialization.Encoding.PEM).decode()
-
-    @property
-    def key_hash(self) -> str:
-        """`sha256:<hex>` of the public key info, as kubeadm's `caCertHashes` want it."""
-        form = serialization.PublicFormat.SubjectPublicKeyInfo
-        info = self.certificate.public_key().public_bytes(serialization.Encoding.DER, form)
-        return f"sha256:{hashlib.sha256(info).hexdigest()}"
 
     def sign(self, request_pem: bytes, now: datetime) -> str:
         """A client certificate for the subject of a request. Raises ValueError for a bad request."""

@@ -1,8 +1,6 @@
 """One simulated cluster: its objects, rules, users and version, kept in a folder."""
 
 import asyncio
-import base64
-import json
 import secrets
 from collections import Counter, deque
 from pathlib import Path
@@ -15,6 +13,7 @@ from sandbox.kubernetes.controllers.loop import Controllers
 from sandbox.kubernetes.faults import Faults
 from sandbox.kubernetes.identity import ADMIN, User
 from sandbox.kubernetes.kinds import EVENTS, LEASES
+from sandbox.kubernetes.kubeconfig import kubeconfig
 from sandbox.kubernetes.objects import Obj
 from sandbox.kubernetes.registry import Registry
 from sandbox.kubernetes.seed import seed
@@ -78,16 +77,8 @@ class Cluster:
         self._changed.set()
 
     def kubeconfig(self, url: str) -> str:
-        """A kubeconfig (JSON, which is YAML) with the admin's token for the API at `url`."""
-        authority = base64.b64encode(self.authority.pem.encode()).decode()
-        cluster = {"server": url, "certificate-authority-data": authority}
-        named = {
-            "clusters": [{"name": "sandbox", "cluster": cluster}],
-            "users": [{"name": "admin", "user": {"token": self.admin_token}}],
-            "contexts": [{"name": "sandbox", "context": {"cluster": "sandbox", "user": "admin"}}],
-        }
-        whole = {"apiVersion": "v1", "kind": "Config", "current-context": "sandbox", **named}
-        return json.dumps(whole, indent=2)
+        """A kubeconfig with the admin's token for the API at `url`."""
+        return kubeconfig(url, self.authority.pem, "admin", self.admin_token)
 
     def tls_files(self) -> Path:
         """A folder with `server.pem` and `ca.pem` for serving on 127.0.0.1, written anew."""

@@ -27,11 +27,6 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def micro_stamp(moment: datetime) -> str:
-    """`metav1.MicroTime`, used by leases and events."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
 def parse_time(text: str) -> datetime:
     """Read a `Time` or `MicroTime`. Raises ValueError when it is neither."""
     moment = datetime.fromisoformat(text)
