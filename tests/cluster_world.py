@@ -100,7 +100,7 @@ class World:
         return output
 
     async def bootstrap_token(
-        self, expires: str = "2999-01-01T00:00:00Z", token_id: str = "abcdef", secret: str = ""
+        self, expires: str = "2999-01-01T00:00:00Z", token_id: str = "abcdef", secret: str = "", *, joins: bool = True
     ) -> str:
         """Create a bootstrap token Secret and give the token. No two are the same: an API server remembers."""
         secret = secret or secrets.token_hex(8)
@@ -109,8 +109,9 @@ class World:
             "token-secret": secret,
             "expiration": expires,
             "usage-bootstrap-authentication": "true",
-            "auth-extra-groups": "system:bootstrappers:k3s:default-node-token",
         }
+        if joins:
+            data["auth-extra-groups"] = "system:bootstrappers:k3s:default-node-token"
         body = {"metadata": {"name": f"bootstrap-token-{token_id}"}, "type": "bootstrap.kubernetes.io/token"}
         await self.core.create_namespaced_secret("kube-system", body | {"stringData": data})
         return f"{token_id}.{secret}"

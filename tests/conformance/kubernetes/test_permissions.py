@@ -99,6 +99,24 @@ async def test_an_expired_bootstrap_token_is_refused_and_removed(world: World, a
     await turned_away(core)
 
 
+async def test_who_may_only_ask_for_a_certificate_is_not_given_one(world: World) -> None:
+    rbac = client.RbacAuthorizationV1Api(world.api)
+    group = "rbac.authorization.k8s.io"
+    subject = {"kind": "Group", "name": "system:bootstrappers", "apiGroup": group}
+    role = {"kind": "ClusterRole", "name": "system:node-bootstrapper", "apiGroup": group}
+    await rbac.create_cluster_role_binding({"metadata": {"name": "ask"}, "roleRef": role, "subjects": [subject]})
+    world.nodes.boot(world.server(9, await world.bootstrap_token(joins=False)))
+    requests = client.CertificatesV1Api(world.api)
+
+    async def asked() -> bool:
+        return bool((await requests.list_certificate_signing_request()).items)
+
+    await eventually(asked)
+    await world.ready_node(1)  # by then the first request would have been granted too
+    waiting = [each for each in (await requests.list_certificate_signing_request()).items if not each.status.conditions]
+    assert [each.spec.username for each in waiting] == ["system:bootstrap:abcdef"]
+
+
 @pytest.mark.parametrize(
     ("label", "allowed"),
     [
