@@ -11,7 +11,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from core.labels import Taint
 from core.machine import Presence
@@ -142,12 +142,25 @@ class CheckPlacement(BaseModel):
     server_type: str
 
 
+class ServerType(BaseModel):
+    """A server type of the catalogue: cores, memory and disk in GB, and the architecture as Kubernetes names it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    cores: int
+    memory_gb: float
+    disk_gb: int
+    architecture: str = "amd64"
+
+
 class Placement(BaseModel):
-    """The catalogue's answer. `sold_in` names the locations that sell the type."""
+    """The catalogue's answer. `sold_in` names the locations that sell the type; `server` is None for an unknown one."""
 
     known_locations: list[str]
     known_types: list[str]
     sold_in: list[str]
+    server: ServerType | None = None
 
 
 class ReadPool(BaseModel):
@@ -201,7 +214,7 @@ class WatchPool(BaseModel):
     taints: list[Taint]
     cloud: Health
     api: Health
-    wait_s: float = 600
+    wait_s: float = 1800
 
 
 class MachineSeen(BaseModel):
@@ -325,7 +338,7 @@ class WatchCluster(BaseModel):
 
     cluster: ClusterRef
     known_digest: str
-    wait_s: float = 600
+    wait_s: float = 1800
 
 
 class ClusterSeen(BaseModel):
@@ -347,7 +360,7 @@ APPLY_MANIFEST = Call("apply_manifest", ApplyManifest, Applied, 2 * _M, 20 * _S)
 CHECK_PLACEMENT = Call("check_placement", CheckPlacement, Placement, 60 * _S, 20 * _S)
 READ_POOL = Call("read_pool", ReadPool, PoolLookup, 20 * _S)
 
-WATCH_POOL = Call("watch_pool", WatchPool, PoolObservation, 12 * _M, 15 * _S)
+WATCH_POOL = Call("watch_pool", WatchPool, PoolObservation, 32 * _M, 15 * _S)
 SYNC_NODES = Call("sync_nodes", SyncNodes, Synced, 2 * _M, 20 * _S, mutates=True)
 COUNT_PODS = Call("count_pods", CountPods, PodCount, 15 * _S)
 FIND_ENDED = Call("find_ended", FindEnded, Ended, 30 * _S)
@@ -355,4 +368,4 @@ ENSURE_KEY = Call("ensure_key", EnsureKey, KeySeen, 90 * _S, 20 * _S)
 REMOVE_KEYS = Call("remove_keys", RemoveKeys, Nothing, 90 * _S, 20 * _S)
 AUDIT_POOL = Call("audit_pool", AuditPool, Leftovers, 2 * _M, 20 * _S)
 
-WATCH_CLUSTER = Call("watch_cluster", WatchCluster, ClusterSeen, 12 * _M, 15 * _S)
+WATCH_CLUSTER = Call("watch_cluster", WatchCluster, ClusterSeen, 32 * _M, 15 * _S)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from pydantic import BaseModel, ConfigDict
 
 from core.errors import FieldRefused
@@ -13,7 +15,11 @@ FIXED_FIELDS = ("credential", "location", "server_type")
 
 
 class PoolSpec(BaseModel):
-    """A pool as asked for. Sizes are counts of servers; `initial` seeds the size once, at create."""
+    """A pool as asked for. Sizes are counts of servers; `initial` seeds the size once, at create.
+
+    A node whose pods ask for less than `scale_down_threshold` of its cpu and of its memory, and have room elsewhere,
+    goes when that has been so for `scale_down_after`. Both defaults are Cluster Autoscaler's.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -29,6 +35,8 @@ class PoolSpec(BaseModel):
     labels: dict[str, str] = {}
     taints: list[Taint] = []
     paused: bool = False
+    scale_down_after: timedelta = timedelta(minutes=10)
+    scale_down_threshold: float = 0.5
 
     @property
     def first_size(self) -> int:

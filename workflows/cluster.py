@@ -14,7 +14,7 @@ from workflows.calling import drop, failure_of, start
 from workflows.entity import Entity, EntityState
 from workflows.messages import CLUSTER_WORKFLOW, MEMO_ROW, ClusterPools
 
-WATCH_SECONDS = 600.0
+WATCH_SECONDS = 1800.0  # an idle pool or cluster writes some six events at each end of a watch
 RETRY_PAUSE = timedelta(seconds=30)
 
 

@@ -14,7 +14,7 @@ from core.machine import Phase
 from workflows.calling import drop, failure_of, start
 from workflows.pool_state import PoolState
 
-WATCH_SECONDS = 600.0
+WATCH_SECONDS = 1800.0  # an idle pool or cluster writes some six events at each end of a watch
 RETRY_PAUSE = timedelta(seconds=30)
 
 

@@ -31,8 +31,8 @@ class Options:
 class Pool:
     """A pool. `target` is its size without the servers being removed, whose nodes' names are in `leaving`.
 
-    Of the target, `booting` servers exist and are no ready node yet, and `missing` ones are still to be created. The
-    two scale-down figures have upstream's defaults.
+    Of the target, `booting` servers exist and are no ready node yet, and `missing` ones are still to be created.
+    `frozen`: the cloud refuses its token, so nothing can be created or deleted.
     """
 
     spec: PoolSpec
@@ -42,13 +42,14 @@ class Pool:
     missing: int = 0
     backoff: Backoff | None = None
     leaving: frozenset[str] = frozenset()
-    scale_down_after: timedelta = timedelta(minutes=10)
-    scale_down_threshold: float = 0.5
+    frozen: bool = False
 
     def held_back(self, now: datetime) -> PoolReason | None:
         """Why it gets no server at `now`, whatever is missing."""
         if self.spec.paused:
             return PoolReason.PAUSED
+        if self.frozen:
+            return PoolReason.FROZEN
         return PoolReason.IN_BACKOFF if self.backoff and not self.backoff.open(now) else None
 
     def upcoming(self, now: datetime) -> int:

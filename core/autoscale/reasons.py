@@ -35,6 +35,7 @@ class PoolReason(Reason):
     """Why a pool gets no servers whatever the pods ask for."""
 
     PAUSED = "Paused", "the pool is paused"
+    FROZEN = "CredentialInvalid", "the cloud refuses the pool's token"
     IN_BACKOFF = "InBackoff", "the pool's last create failed and its pause is not over"
     MAX_SIZE = "MaxSizeReached", "the pool has as many servers as its max"
 
@@ -49,7 +50,8 @@ class PodReason(Reason):
     EXPENDABLE = "Expendable", "the pod's priority is below the cutoff: no server is bought for it"
     DAEMON = "DaemonSetPod", "the pod belongs to its node: another node does not help it"
     UNSUPPORTED = "Unsupported", "the pod has a rule that cannot be evaluated, so nothing is done for it"
-    PAUSED = "PoolPaused", "each pool that would hold the pod is paused, in backoff or full"
+    PAUSED = "PoolPaused", "each pool that would hold the pod is paused, frozen, in backoff or full"
+    FROZEN = "PoolFrozen", "each pool that would hold the pod has an invalid credential, is in backoff or full"
     IN_BACKOFF = "PoolInBackoff", "each pool that would hold the pod is in backoff or full"
     MAX_SIZE = "PoolMaxSizeReached", "each pool that would hold the pod is full"
     NO_POOL = "NoPoolFits", "no pool has nodes that would hold the pod"
@@ -75,6 +77,7 @@ class NodeReason(Reason):
     BEING_DELETED = "CurrentlyBeingDeleted", "the node's removal is under way"
     DISABLED = "ScaleDownDisabledAnnotation", "an annotation on the node forbids it"
     PAUSED = "PoolPaused", "the pool is paused"
+    FROZEN = "PoolFrozen", "the cloud refuses the pool's token, so no server can be deleted"
     IN_OPERATION = "InOperation", "an operation of the pool works on the node"
     NOT_READY = "NotReady", "the node is not ready: that is a case for repair"
     MIN_SIZE = "NodeGroupMinSizeReached", "the pool has no more servers than its min"

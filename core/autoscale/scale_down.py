@@ -44,7 +44,9 @@ class ScaleDown:
         ours = sorted((room for room in board.by_node.values() if room.node.pool in self._pools), key=self._turn)
         # Pods move to nodes that are used enough, then to those that are looked at last: to others they would move
         # only to be moved again.
-        idle = [room for room in ours if self._use[room.name][0] < self._pools[room.node.pool].scale_down_threshold]
+        idle = [
+            room for room in ours if self._use[room.name][0] < self._pools[room.node.pool].spec.scale_down_threshold
+        ]
         used = dict.fromkeys(board.by_node.values())
         for room in idle:
             del used[room]
@@ -98,8 +100,8 @@ class ScaleDown:
         if room.node.unschedulable and pods:
             return NodeReason.CORDONED, f"it is cordoned and {len(pods)} pods on it would have to move", ""
         share, words = self._use[room.name]
-        if share >= pool.scale_down_threshold:
-            limit = f"which is not below {pool.scale_down_threshold:.0%}"
+        if share >= pool.spec.scale_down_threshold:
+            limit = f"which is not below {pool.spec.scale_down_threshold:.0%}"
             return NodeReason.NOT_UNDERUTILIZED, f"{words}, {limit}", ""
         why = self._held(pods) or self._move(room, pods)
         if why is None:
@@ -159,7 +161,7 @@ class ScaleDown:
         gone = 0
         for name, since in self.unneeded.items():
             room = self._board.by_node[name]
-            pods, after = self._moving(room), self._pools[room.node.pool].scale_down_after
+            pods, after = self._moving(room), self._pools[room.node.pool].spec.scale_down_after
             time = f"unneeded for {minutes(self._now - since)} of {minutes(after)}"
             words = f"{self._use[name][1]}; {time}"
             if self._now - since < after:
@@ -198,6 +200,7 @@ def _untouchable(node: Node, pool: Pool) -> Why | None:
         (node.name in pool.leaving, NodeReason.BEING_DELETED),
         (node.scale_down_disabled, NodeReason.DISABLED),
         (pool.spec.paused, NodeReason.PAUSED),
+        (pool.frozen, NodeReason.FROZEN),
         (node.operated, NodeReason.IN_OPERATION),
         (not node.ready, NodeReason.NOT_READY),
     )

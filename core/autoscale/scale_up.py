@@ -267,6 +267,8 @@ class ScaleUp:
         stops = {c.skip or PoolReason.MAX_SIZE for c in self._candidates if number in c.fitting}
         if PoolReason.PAUSED in stops:
             reason = PodReason.PAUSED
+        elif PoolReason.FROZEN in stops:
+            reason = PodReason.FROZEN
         elif PoolReason.IN_BACKOFF in stops:
             reason = PodReason.IN_BACKOFF
         else:
@@ -312,6 +314,8 @@ def _why(candidate: _Candidate, number: int) -> str:
         return f"pool {candidate.name}, a new node: {misfit.message}"
     if candidate.skip is PoolReason.PAUSED:
         return f"pool {candidate.name} would hold it and is paused"
+    if candidate.skip is PoolReason.FROZEN:
+        return f"pool {candidate.name} would hold it, and the cloud refuses its token"
     if candidate.skip is PoolReason.IN_BACKOFF and pool.backoff:
         return f"pool {candidate.name} would hold it and is in backoff: {pool.backoff.message}"
     size = pool.target + candidate.added

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from core.autoscale.nodes import Node
 from core.autoscale.pods import HOSTNAME, VOLUME_DRIVER, VOLUME_SLOTS
 from core.autoscale.quantities import CPU, EPHEMERAL, MEMORY, PODS
+from core.calls import ServerType
 from core.node_keys import node_labels
 from core.spec import PoolSpec
 
@@ -20,17 +21,6 @@ MEMORY_UNSEEN_PERCENT = 7
 EVICTION_MEMORY = 100 * 2**20  # the kubelet's default hard eviction threshold of memory.available
 EVICTION_DISK_PERCENT = 10  # the kubelet's default hard eviction threshold of nodefs.available
 DISK_GB = 10**9  # the smaller reading of a gigabyte, which also covers what partitions and the file system take
-
-
-@dataclass(frozen=True, slots=True)
-class ServerType:
-    """A server type of the catalogue: cores, memory and disk in GB, and the architecture as Kubernetes names it."""
-
-    name: str
-    cores: int
-    memory_gb: float
-    disk_gb: int
-    architecture: str = "amd64"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from core.autoscale.nodes import Node, read_node
 from core.autoscale.pods import Pod, Volume, read_daemon, read_pod
 from core.autoscale.quantities import amounts
 from core.autoscale.selectors import NodeTerm, Operator, Requirement
-from core.autoscale.template import Reserved, ServerType, template
+from core.autoscale.template import Reserved, template
 from core.backoff import Backoff
+from core.calls import ServerType
 from core.cloud_errors import CloudClass
 from core.node_keys import node_labels
 from core.spec import PoolSpec
@@ -124,12 +125,14 @@ def spec(name: str, low: int = 0, high: int = 10, location: str = "hel1", **rest
 
 def pool(name: str = "a", *, sizes: dict[str, str] | None = None, **rest: Any) -> Pool:
     """A pool whose new nodes have 4 cores and 8 GiB, measured."""
-    own = ("target", "booting", "missing", "backoff", "leaving", "scale_down_after", "scale_down_threshold")
+    own = ("target", "booting", "missing", "backoff", "leaving", "frozen")
     options = {key: rest.pop(key) for key in own if key in rest}
     asked = spec(name, **rest)
     measured, _ = amounts(SIZES | (sizes or {}))
     cores, gib = measured["cpu"] // 1000, measured["memory"] / 2**30
-    new = template(asked, ServerType("cx33", cores, gib, 80), f"{name}-id", Reserved(), measured)
+    new = template(
+        asked, ServerType(name="cx33", cores=cores, memory_gb=gib, disk_gb=80), f"{name}-id", Reserved(), measured
+    )
     return Pool(asked, new, **{"target": 0, **options})
 
 

@@ -15,7 +15,8 @@ from core.autoscale.pods import VOLUME_SLOTS, Pod, read_pod
 from core.autoscale.quantities import CPU, EPHEMERAL, MEMORY, PODS, amounts, shown, whole
 from core.autoscale.reasons import FitReason
 from core.autoscale.rooms import Room
-from core.autoscale.template import Reserved, ServerType, template
+from core.autoscale.template import Reserved, template
+from core.calls import ServerType
 from core.labels import Effect, Taint
 from tests.unit.autoscale.builders import IN_FSN1, IN_HEL1, REQUIRED, daemon, node, pod, raw_pod, spec
 
@@ -93,6 +94,7 @@ def apart(labels: dict[str, str], key: str = "kubernetes.io/hostname") -> dict[s
     return {"podAntiAffinity": {REQUIRED: [term]}}
 
 
+CAX21 = ServerType(name="cax21", cores=4, memory_gb=8, disk_gb=80, architecture="arm64")
 BY_NAME = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
 AFFINITY = FitReason.AFFINITY
 TAINT = FitReason.TAINT
@@ -234,7 +236,12 @@ def test_reading_is_total_on_odd_input(data: st.DataObject) -> None:
 
 def test_a_template_tells_what_a_node_of_the_pool_will_be() -> None:
     asked = spec("a", labels={"disk": "ssd"}, taints=[Taint(key="gpu", effect=Effect.NO_SCHEDULE)])
-    new = template(asked, ServerType("cax21", 4, 8, 80, "arm64"), "a-id", Reserved(cpu=100, memory=2**20))
+    new = template(
+        asked,
+        ServerType(name="cax21", cores=4, memory_gb=8, disk_gb=80, architecture="arm64"),
+        "a-id",
+        Reserved(cpu=100, memory=2**20),
+    )
     assert new.allocatable[CPU] == 3900
     assert 7.2 * 2**30 < new.allocatable[MEMORY] < 7751 * 2**20, "8 GB were seen as 7751 MiB"
     assert new.allocatable[EPHEMERAL] == 72 * 10**9
@@ -251,7 +258,7 @@ def test_a_template_tells_what_a_node_of_the_pool_will_be() -> None:
     }
     assert wanted.items() <= new.labels.items()
     assert (new.taints, new.pool, new.ready) == (tuple(asked.taints), "a", True)
-    measured = template(asked, ServerType("cax21", 4, 8, 80), "a-id", Reserved(), {MEMORY: 7 * 2**30})
+    measured = template(asked, CAX21, "a-id", Reserved(), {MEMORY: 7 * 2**30})
     assert (measured.allocatable[MEMORY], measured.allocatable[CPU]) == (7 * 2**30, 4000)
 
 

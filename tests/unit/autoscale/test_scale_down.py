@@ -124,6 +124,7 @@ SCENARIOS: list[tuple[str, Cluster, NodeReason, BlockingReason | None]] = [
      R.DISABLED, None),
     ("at min", pair(of={"low": 2}), R.MIN_SIZE, None),
     ("a paused pool", pair(of={"paused": True}), R.PAUSED, None),
+    ("a pool whose token is refused", pair(of={"frozen": True}), R.FROZEN, None),
     ("cordoned by somebody, with pods", pair(here(), n1={"cordoned": True}), R.CORDONED, None),
     ("cordoned by somebody, empty", pair(n1={"cordoned": True}), R.REMOVED_EMPTY, None),
     ("cordoned by an operation", pair(n1={"cordoned": True, "notes": {CORDONED_BY: "repair-1"}}), R.IN_OPERATION, None),

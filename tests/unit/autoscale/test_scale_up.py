@@ -166,6 +166,7 @@ SCENARIOS: list[tuple[str, Cluster, dict[str, int], PodReason | None]] = [
     ("out of stock below min is not withdrawn",
      cluster((pool("a", low=2, backoff=BACKOFF, target=3, missing=3),)), {"a": -1}, None),
     ("paused", cluster((pool("a", paused=True),), (pod(),)), {}, R.PAUSED),
+    ("a refused token", cluster((pool("a", frozen=True),), (pod(),)), {}, R.FROZEN),
     ("no pool", cluster((), (pod(),)), {}, R.NO_POOL),
     ("room on a node", cluster((pool(),), (pod(),), nodes=(node("n"),)), {}, R.FITS_EXISTING),
     ("room on a foreign node is room", cluster((pool(),), (pod(),), nodes=(node("robot"),)), {}, R.FITS_EXISTING),
