@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from core.durations import spelled
 from core.errors import FieldRefused
 from core.labels import Taint, check_labels, check_taints
 from core.names import check_name, check_pool_name
 
 POOL_MAX = 1000  # servers; a bound on typing errors, far above the project limits seen in the field
 FIXED_FIELDS = ("credential", "location", "server_type")
+SCALE_DOWN_AFTER = timedelta(minutes=10)
+SCALE_DOWN_THRESHOLD = 0.5
+SCALE_DOWN_AFTER_MAX = timedelta(days=7)  # a daily or weekly lull fits in; beyond it a pool just does not shrink
+
+Value = TypeVar("Value")
 
 
 class PoolSpec(BaseModel):
     """A pool as asked for. Sizes are counts of servers; `initial` seeds the size once, at create.
 
     A node whose pods ask for less than `scale_down_threshold` of its cpu and of its memory, and have room elsewhere,
-    goes when that has been so for `scale_down_after`. Both defaults are Cluster Autoscaler's.
+    goes when that has been so for `scale_down_after`. Both defaults are Cluster Autoscaler's. After 0 a node goes with
+    the next decision; below a threshold of 0 there is no node, so none goes.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -35,8 +43,8 @@ class PoolSpec(BaseModel):
     labels: dict[str, str] = {}
     taints: list[Taint] = []
     paused: bool = False
-    scale_down_after: timedelta = timedelta(minutes=10)
-    scale_down_threshold: float = 0.5
+    scale_down_after: timedelta = SCALE_DOWN_AFTER
+    scale_down_threshold: float = SCALE_DOWN_THRESHOLD
 
     @property
     def first_size(self) -> int:
@@ -62,6 +70,8 @@ class PoolPatch(BaseModel):
     taints: list[Taint] = []
     remove_taints: list[str] = []
     paused: bool | None = None
+    scale_down_after: timedelta | None = None
+    scale_down_threshold: float | None = None
 
 
 def check_spec(spec: PoolSpec) -> None:
@@ -73,6 +83,7 @@ def check_spec(spec: PoolSpec) -> None:
     check_name("--location", spec.location)
     check_name("--server-type", spec.server_type)
     check_bounds(spec)
+    check_scale_down(spec)
     check_labels(spec.labels)
     check_taints(spec.taints)
 
@@ -100,6 +111,27 @@ def check_bounds(spec: PoolSpec) -> None:
         )
 
 
+def check_scale_down(spec: PoolSpec) -> None:
+    """Refuse a wait below 0 or above a week, and a threshold that is no share. Raises FieldRefused."""
+    after, threshold = spec.scale_down_after, spec.scale_down_threshold
+    if after < timedelta(0):
+        raise FieldRefused(
+            "--scale-down-after", f"{spelled(after)} is negative", hint="give 0s to remove nodes with the next decision"
+        )
+    if after > SCALE_DOWN_AFTER_MAX:
+        raise FieldRefused(
+            "--scale-down-after",
+            f"{spelled(after)} is above {spelled(SCALE_DOWN_AFTER_MAX)}",
+            hint="give less, or keep all nodes with --scale-down-threshold 0",
+        )
+    if not 0 <= threshold <= 1:  # so that what is no number is refused, too
+        raise FieldRefused(
+            "--scale-down-threshold",
+            f"{threshold:g} is not between 0 and 1",
+            hint="give a share such as 0.5: nodes of which less is asked for may go",
+        )
+
+
 def check_size(spec: PoolSpec, size: int) -> None:
     """Refuse a `scale` to a size outside the bounds. Raises FieldRefused."""
     if not spec.min <= size <= spec.max:
@@ -118,16 +150,19 @@ def patched(spec: PoolSpec, patch: PoolPatch) -> PoolSpec:
     taints = [taint for taint in spec.taints if taint.identity not in replaced] + patch.taints
     changed = spec.model_copy(
         update={
-            "min": spec.min if patch.min is None else patch.min,
-            "max": spec.max if patch.max is None else patch.max,
+            "min": _chosen(patch.min, spec.min),
+            "max": _chosen(patch.max, spec.max),
             # The seed size has had its effect; keeping it would pin the bounds to it.
             "initial": None,
             "labels": dict(sorted(labels.items())),
             "taints": sorted(taints, key=lambda taint: taint.identity),
-            "paused": spec.paused if patch.paused is None else patch.paused,
+            "paused": _chosen(patch.paused, spec.paused),
+            "scale_down_after": _chosen(patch.scale_down_after, spec.scale_down_after),
+            "scale_down_threshold": _chosen(patch.scale_down_threshold, spec.scale_down_threshold),
         }
     )
     check_bounds(changed)
+    check_scale_down(changed)
     check_labels(changed.labels)
     check_taints(changed.taints)
     return changed
@@ -139,15 +174,24 @@ def differences(old: PoolSpec, new: PoolSpec) -> list[str]:
     `initial` and `paused` are left out: the first acted once, the second is an operation of its own.
     """
     lines = []
-    for field in ("credential", "location", "server_type", "min", "max"):
+    for field in (*FIXED_FIELDS, "min", "max", "scale_down_after", "scale_down_threshold"):
         before, after = getattr(old, field), getattr(new, field)
         if before != after:
-            lines.append(f"{field}: {before} -> {after}" + (" (fixed)" if field in FIXED_FIELDS else ""))
+            fixed = " (fixed)" if field in FIXED_FIELDS else ""
+            lines.append(f"{field}: {_worded(before)} -> {_worded(after)}{fixed}")
     if old.labels != new.labels:
         lines.append(f"labels: {_labels(old)} -> {_labels(new)}")
     if set(old.taints) != set(new.taints):
         lines.append(f"taints: {_taints(old)} -> {_taints(new)}")
     return lines
+
+
+def _chosen(asked: Value | None, present: Value) -> Value:
+    return present if asked is None else asked
+
+
+def _worded(value: object) -> object:
+    return spelled(value) if isinstance(value, timedelta) else value
 
 
 def _labels(spec: PoolSpec) -> str:

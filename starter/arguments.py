@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from core.durations import spelled
+from core.spec import SCALE_DOWN_AFTER, SCALE_DOWN_THRESHOLD
 from starter.live_names import complete_cluster, complete_pool
 from starter.times import DURATION
 
@@ -50,6 +52,26 @@ def label_options(command: Decorated) -> Decorated:
         "--taint", "taints", multiple=True, metavar="KEY=VALUE:EFFECT", help="A node taint. May be repeated."
     )
     return label(taint(command))
+
+
+def scale_down_options(*, defaults: bool) -> Callable[[Decorated], Decorated]:
+    """Add `--scale-down-after` and `--scale-down-threshold`; without `defaults` they are None where not given."""
+    after = click.option(
+        "--scale-down-after",
+        type=DURATION,
+        default=spelled(SCALE_DOWN_AFTER) if defaults else None,
+        show_default=defaults,
+        help="How long a node must be below the threshold without a break until it goes; 0s: with the next decision.",
+    )
+    threshold = click.option(
+        "--scale-down-threshold",
+        type=float,
+        default=SCALE_DOWN_THRESHOLD if defaults else None,
+        show_default=defaults,
+        help="A node may go when less than this share of its cpu and of its memory is asked for, DaemonSets counted; "
+        "0 keeps every node.",
+    )
+    return lambda command: after(threshold(command))
 
 
 class PausedCommand(click.Command):

@@ -42,8 +42,8 @@ public_key = "..."   # base64, from `lbr keys generate`
 
 ## Options of every command that prints data
 
-* `-o table|wide|json|yaml|name`: a table with ages, one with more columns, one document with times in RFC 3339,
-  or names alone, one a line.
+* `-o table|wide|json|yaml|name`: a table with ages, one with more columns, one document with times in RFC 3339
+  and durations in ISO 8601 (`PT10M`), or names alone, one a line.
 * `--no-header`: leave a table's header line out.
 * `--org NAME`, `--profile NAME`: before or after the command's name.
 

@@ -47,7 +47,10 @@ class Duration(click.ParamType[timedelta]):
         if not match or not str(value):
             self.fail(f"{value!r} is not a duration such as 90s, 10m or 1h30m", param, ctx)
         parts = [int(part or 0) for part in match.groups()]
-        return timedelta(seconds=sum(n * unit for n, unit in zip(parts, _UNITS.values(), strict=True)))
+        try:
+            return timedelta(seconds=sum(n * unit for n, unit in zip(parts, _UNITS.values(), strict=True)))
+        except OverflowError:
+            self.fail(f"{value!r} is longer than any duration", param, ctx)
 
 
 DURATION = Duration()

@@ -8,7 +8,15 @@ import click
 
 from core.spec import PoolSpec, check_spec
 from starter import targets
-from starter.arguments import PausedCommand, cluster_argument, label_options, paused_option, pool_argument, wait_options
+from starter.arguments import (
+    PausedCommand,
+    cluster_argument,
+    label_options,
+    paused_option,
+    pool_argument,
+    scale_down_options,
+    wait_options,
+)
 from starter.invocation import Invocation, output_options
 from starter.labelling import labels_to_set, taints_to_set
 from starter.live_names import complete_credential
@@ -35,6 +43,7 @@ from workflows.messages import CreateOutcome, CreateResult
 @click.option("--min", "floor", required=True, type=int, help="The fewest nodes; 0 lets the pool go to zero.")
 @click.option("--max", "ceiling", required=True, type=int, help="The most nodes.")
 @click.option("--initial", type=int, help="The size to start with, once.  [default: --min]")
+@scale_down_options(defaults=True)
 @label_options
 @paused_option
 @wait_options
@@ -51,6 +60,8 @@ def create(
     floor: int,
     ceiling: int,
     initial: int | None,
+    scale_down_after: timedelta,
+    scale_down_threshold: float,
     labels: tuple[str, ...],
     taints: tuple[str, ...],
     paused: bool | None,
@@ -73,6 +84,8 @@ def create(
         min=floor,
         max=ceiling,
         initial=initial,
+        scale_down_after=scale_down_after,
+        scale_down_threshold=scale_down_threshold,
         labels=labels_to_set(labels),
         taints=taints_to_set(taints),
         paused=bool(paused),

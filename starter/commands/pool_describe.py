@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 import click
 
 from core.conditions import Condition
+from core.durations import spelled
+from core.spec import PoolSpec
 from core.views import PoolRow, PoolView
 from starter.arguments import cluster_argument, pool_argument
 from starter.commands.pool_events import EVENT_COLUMNS
@@ -76,6 +78,7 @@ def _view_text(view: PoolView) -> str:
     return "\n".join(
         (
             _row_text(view.row),
+            f"Scale down:  {_scale_down(view.spec)}",
             f"Labels:      {labels or 'none'}",
             f"Taints:      {', '.join(str(taint) for taint in view.spec.taints) or 'none'}",
             f"Usage:       {usage}",
@@ -87,6 +90,13 @@ def _view_text(view: PoolView) -> str:
             *_section(f"Events (the latest {EVENTS_SHOWN})", view.events[-EVENTS_SHOWN:], EVENT_COLUMNS),
         )
     )
+
+
+def _scale_down(spec: PoolSpec) -> str:
+    if spec.scale_down_threshold == 0:
+        return "off: no node is below a threshold of 0"
+    after = f"for {spelled(spec.scale_down_after)}" if spec.scale_down_after else "at the next decision"
+    return f"nodes below {spec.scale_down_threshold * 100:g} % {after}"
 
 
 def _section(title: str, items: Sequence[Item], columns: Sequence[Column[Item]]) -> list[str]:

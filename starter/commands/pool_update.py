@@ -1,4 +1,4 @@
-"""`lbr cp pool update`: bounds, labels, taints and the freeze."""
+"""`lbr cp pool update`: bounds, scale-down, labels, taints and the freeze."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from starter.arguments import (
     label_options,
     paused_option,
     pool_argument,
+    scale_down_options,
     wait_options,
     yes_option,
 )
@@ -59,6 +60,7 @@ def _fixed_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--max", "ceiling", type=int, help="The most nodes; below the present size, nodes are drained and removed."
 )
+@scale_down_options(defaults=False)
 @label_options
 @paused_option
 @click.option("--no-wait", is_flag=True, help="Send the change as a signal: no answer, and no worker is needed now.")
@@ -74,6 +76,8 @@ def update(
     pool: str,
     floor: int | None,
     ceiling: int | None,
+    scale_down_after: timedelta | None,
+    scale_down_threshold: float | None,
     labels: tuple[str, ...],
     taints: tuple[str, ...],
     paused: bool | None,
@@ -89,6 +93,7 @@ def update(
 
     \b
     lbr cp pool update prod workers --max 10
+    lbr cp pool update prod workers --scale-down-after 30m --scale-down-threshold 0.3
     lbr cp pool update prod workers --label tier=batch --label old-
     lbr cp pool update prod workers --paused
     """
@@ -98,13 +103,18 @@ def update(
     patch = PoolPatch(
         min=floor,
         max=ceiling,
+        scale_down_after=scale_down_after,
+        scale_down_threshold=scale_down_threshold,
         labels=label_changes(labels),
         taints=to_set,
         remove_taints=to_remove,
         paused=paused,
     )
     if patch == PoolPatch():
-        raise click.UsageError("nothing to change: give --min, --max, --label, --taint or --paused")
+        raise click.UsageError(
+            "nothing to change: give --min, --max, --scale-down-after, --scale-down-threshold, --label, --taint "
+            "or --paused"
+        )
 
     async def work(session: Session) -> ChangeResult:
         row = await pool_row(session, cluster, pool)

@@ -7,7 +7,10 @@ from datetime import UTC, datetime, timedelta
 import click
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
+from core.durations import spelled
 from core.usage import UsageLine, UsageReport
 from starter.invocation import Format, Invocation, format_in
 from starter.output import Column, show_list, table
@@ -87,6 +90,26 @@ def test_ages(seconds: int, text: str) -> None:
 def test_durations(text: str, seconds: int) -> None:
     """As people write them."""
     assert DURATION.convert(text, None, None) == timedelta(seconds=seconds)
+
+
+@given(st.integers(0, 10**9))
+def test_durations_are_printed_as_they_may_be_given(seconds: int) -> None:
+    """What a table shows is what an option takes."""
+    assert DURATION.convert(spelled(timedelta(seconds=seconds)), None, None) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0s"), (600, "10m"), (5400, "1h30m"), (604801, "7d1s"), (-90, "-1m30s")]
+)
+def test_printed_durations(seconds: int, text: str) -> None:
+    """Without the units that are none."""
+    assert spelled(timedelta(seconds=seconds)) == text
+
+
+def test_a_duration_beyond_all_bounds() -> None:
+    """A usage error too."""
+    with pytest.raises(click.BadParameter, match="longer than any duration"):
+        DURATION.convert("99999999999d", None, None)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "10x", "-5m", "m"])

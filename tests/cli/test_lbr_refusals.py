@@ -19,6 +19,9 @@ LONG = "w" * 60
         ("workers", "--min 0 --max 0", "--max: 0 leaves no room"),
         ("workers", "--min 1 --max 5000", "--max: 5000 is above 1000"),
         ("workers", "--min 1 --max 3 --initial 4", "--initial: 4 is outside --min 1 and --max 3"),
+        ("workers", "--min 1 --max 3 --scale-down-after 8d", "--scale-down-after: 8d is above 7d"),
+        ("workers", "--min 1 --max 3 --scale-down-threshold 50", "--scale-down-threshold: 50 is not between 0 and 1"),
+        ("workers", "--min 1 --max 3 --scale-down-threshold -0.1", "--scale-down-threshold: -0.1 is not between"),
         ("Workers", "--min 1 --max 3", "'Workers' is not a valid name"),
         (LONG, "--min 1 --max 3", "which leaves 52 for the pool's name"),
         ("workers", "--min 1 --max 3 --label workload", "'workload' is neither key=value nor key-"),
@@ -60,6 +63,8 @@ def test_the_first_size_cannot_be_updated(lbr: Lbr) -> None:
     [
         ("cp pool update prod workers", "nothing to change"),
         ("cp pool update prod workers --max 3 --wait --no-wait", "exclude each other"),
+        ("cp pool update prod workers --scale-down-after soon", "'soon' is not a duration"),
+        ("cp pool update prod workers --scale-down-threshold half", "'half' is not a valid float"),
         ("cp pool scale prod workers many", "'many' is not a valid integer"),
         ("cp pool delete prod workers --timeout soon", "'soon' is not a duration"),
         ("cp pool delete prod", "Missing argument 'POOL'"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +37,11 @@ BASE = PoolSpec(
         ({"max": 1001}, "--max", "1001 is above 1000"),
         ({"initial": 9}, "--initial", "9 is outside --min 1 and --max 5"),
         ({"initial": 0}, "--initial", "0 is outside --min 1 and --max 5"),
+        ({"scale_down_after": timedelta(seconds=-90)}, "--scale-down-after", "-1m30s is negative"),
+        ({"scale_down_after": timedelta(days=7, seconds=1)}, "--scale-down-after", "7d1s is above 7d"),
+        ({"scale_down_threshold": -0.1}, "--scale-down-threshold", "-0.1 is not between 0 and 1"),
+        ({"scale_down_threshold": 50.0}, "--scale-down-threshold", "50 is not between 0 and 1"),
+        ({"scale_down_threshold": float("nan")}, "--scale-down-threshold", "nan is not between 0 and 1"),
         ({"name": "Work_ers"}, "pool", "not a valid name"),
         ({"name": ""}, "pool", "must not be empty"),
         ({"name": "w" * 53}, "pool", "leaves 52 for the pool's name"),
@@ -82,6 +89,11 @@ def test_refuses_naming_field_rule_and_next_step(change: dict[str, object], fiel
 )
 def test_accepts_what_kubelet_accepts(labels: dict[str, str]) -> None:
     check_spec(BASE.model_copy(update={"labels": labels}))
+
+
+@pytest.mark.parametrize(("after", "threshold"), [(timedelta(0), 0.0), (timedelta(days=7), 1.0)])
+def test_scale_down_may_be_at_once_or_late_and_off_or_eager(after: timedelta, threshold: float) -> None:
+    check_spec(BASE.model_copy(update={"scale_down_after": after, "scale_down_threshold": threshold}))
 
 
 def test_longest_pool_name_still_fits_its_servers() -> None:
@@ -147,6 +159,15 @@ def test_patch_sets_and_removes_by_key() -> None:
     ]
 
 
+def test_patch_changes_when_nodes_go() -> None:
+    new = patched(BASE, PoolPatch(scale_down_after=timedelta(minutes=5), scale_down_threshold=0.7))
+    assert (new.scale_down_after, new.scale_down_threshold) == (timedelta(minutes=5), 0.7)
+    assert differences(BASE, new) == ["scale_down_after: 10m -> 5m", "scale_down_threshold: 0.5 -> 0.7"]
+    later = patched(new, PoolPatch(scale_down_after=timedelta(0)))
+    assert differences(new, later) == ["scale_down_after: 5m -> 0s"]
+    assert differences(later, patched(later, PoolPatch(max=6))) == ["max: 5 -> 6"]
+
+
 def test_same_taint_with_another_value_replaces_it() -> None:
     old = patched(BASE, PoolPatch(taints=[Taint(key="x", value="1", effect="NoSchedule")]))
     new = patched(old, PoolPatch(taints=[Taint(key="x", value="2", effect="NoSchedule")]))
@@ -156,6 +177,8 @@ def test_same_taint_with_another_value_replaces_it() -> None:
 def test_patch_that_breaks_a_rule_is_refused_whole() -> None:
     with pytest.raises(FieldRefused, match="--min: 7 is above --max 5"):
         patched(BASE, PoolPatch(min=7, labels={"a": "b"}))
+    with pytest.raises(FieldRefused, match="--scale-down-threshold: 2 is not between 0 and 1"):
+        patched(BASE, PoolPatch(max=6, scale_down_threshold=2))
 
 
 def test_size_must_be_inside_the_bounds() -> None:
