@@ -19,10 +19,10 @@ from core.spec import PoolSpec
 class Standing(BaseModel):
     """Signal `standing` from a pool to its cluster: all that decisions need to know of it.
 
-    `target` counts the machines that are to stay; of them `missing` have no server yet and `broken` were Ready and
-    have no ready node now. `leaving` are the nodes of machines on their way out. `heard` is the number of the last
-    order that the pool took in: what it said before it heard one says nothing of that one's effect. `aborted_at` is
-    when a scale-down was last given up, `removed_at` when one last ended. `gone`: the pool has ended.
+    `target` counts the machines that are to stay; of them `missing` have no server yet, and those named in `broken`
+    were Ready and have no ready node now. `leaving` are the nodes of machines on their way out. `heard` is the number
+    of the last order that the pool took in: what it said before it heard one says nothing of that one's effect.
+    `aborted_at` is when a scale-down was last given up, `removed_at` when one last ended. `gone`: the pool has ended.
     """
 
     pool_id: str
@@ -30,7 +30,7 @@ class Standing(BaseModel):
     server: ServerType | None = None
     target: int
     missing: int = 0
-    broken: int = 0
+    broken: list[str] = []
     leaving: list[str] = []
     backoff: Backoff | None = None
     frozen: bool = False

@@ -23,6 +23,8 @@ class Reason(StrEnum):
     REQUEST_REFUSED = "RequestRefused"  # a signal asked for something that breaks a rule
     BELOW_SIZE = "BelowSize"  # a machine is added because fewer exist than wanted
     ABOVE_SIZE = "AboveSize"  # a machine is removed because more exist than wanted
+    SCALE_DOWN = "ScaleDown"  # the autoscaler removes a machine whose node no pod needs
+    SCALE_DOWN_FAILED = "ScaleDownFailed"  # that was given up: the machine stays, and its node is as it was
     SERVER_CREATING = "ServerCreating"  # the create is about to be sent
     SERVER_CREATED = "ServerCreated"  # the cloud accepted the create
     SERVER_ADOPTED = "ServerAdopted"  # an earlier create had succeeded without our knowing

@@ -64,6 +64,8 @@ class Machine(BaseModel):
     digest: str = ""
     seen_at: datetime | None = None
     ready_after_s: float | None = None
+    unneeded: str = ""  # why the autoscaler removes it; '' when it does not
+    empty: bool = False  # it was decided as one that holds nothing that must move
 
     @property
     def leaving(self) -> bool:

@@ -95,13 +95,14 @@ class NodeSeen(BaseModel):
 
 
 class CordonNode(BaseModel):
-    """Cordon a node and mark the cordon as ours."""
+    """Cordon a node and mark the cordon as ours; with `taint`, as the autoscaler does with a node that is to go."""
 
     cluster: ClusterRef
     machine: str
     server_id: int | None
     node_uid: str | None
     operation_id: str
+    taint: bool = False
 
 
 class Cordoned(BaseModel):

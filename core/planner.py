@@ -76,19 +76,21 @@ def plan(spec: PoolSpec, situation: Situation, now: datetime) -> Plan:
         return _plan_delete(situation)
     if situation.freeze:
         return Plan(actions=[], notes=[f"frozen: {situation.freeze}; no step starts"])
-    staying = [machine for machine in situation.machines if not _leaving(machine, situation)]
+    unneeded = [_scale_down(machine) for machine in _unneeded(spec, situation)]
+    going = {action.machine for action in unneeded}
+    staying = [machine for machine in _staying(situation) if machine.name not in going]
     wanted = spec.within_bounds(situation.target)
     if len(staying) > wanted:
         actions = [_retire(machine, wanted, len(staying)) for machine in _surplus(staying, len(staying) - wanted)]
-        return Plan(actions=actions + _syncs(staying, situation, actions))
+        return Plan(actions=unneeded + actions + _syncs(staying, situation, actions))
     grow = _grow(spec, situation, wanted, len(staying), now)
-    grow.actions += _syncs(staying, situation, [])
+    grow.actions = unneeded + grow.actions + _syncs(staying, situation, [])
     return grow
 
 
 def would_remove(situation: Situation, wanted: int) -> list[Machine]:
     """The machines that a pool of `wanted` machines would remove, in the order in which they would go."""
-    staying = [machine for machine in situation.machines if not _leaving(machine, situation)]
+    staying = _staying(situation)
     return _surplus(staying, max(0, len(staying) - wanted))
 
 
@@ -118,6 +120,17 @@ def _plan_delete(situation: Situation) -> Plan:
 
 def _leaving(machine: Machine, situation: Situation) -> bool:
     return machine.leaving or f"retire/{machine.name}" in situation.busy
+
+
+def _staying(situation: Situation) -> list[Machine]:
+    return [machine for machine in situation.machines if not _leaving(machine, situation)]
+
+
+def _unneeded(spec: PoolSpec, situation: Situation) -> list[Machine]:
+    """The machines that the autoscaler wants removed, as far as min allows it: that may have been raised since."""
+    staying = _staying(situation)
+    asked = sorted((machine for machine in staying if machine.unneeded), key=lambda machine: machine.serial)
+    return asked[: max(0, len(staying) - spec.min)]
 
 
 def _grow(spec: PoolSpec, situation: Situation, wanted: int, staying: int, now: datetime) -> Plan:
@@ -165,6 +178,16 @@ def _retire(machine: Machine, wanted: int, staying: int) -> Action:
         machine=machine.name,
         reason=Reason.ABOVE_SIZE,
         message=f"remove {machine.name}: {staying} machines exist and {wanted} are wanted",
+    )
+
+
+def _scale_down(machine: Machine) -> Action:
+    return Action(
+        id=f"retire/{machine.name}",
+        kind=ActionKind.RETIRE,
+        machine=machine.name,
+        reason=Reason.SCALE_DOWN,
+        message=f"remove {machine.name}: {machine.unneeded}",
     )
 
 

@@ -10,7 +10,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
 
 from core import machine_calls
-from core.calls import Call, ClusterRef, Owner, ProjectRef
+from core.calls import Call, ClusterRef, Owner, ProjectRef, ServerType
 from core.events import Reason
 from core.spec import PoolSpec
 from workflows.calling import drop, failure_of, run, start
@@ -28,6 +28,7 @@ class OperationInput(BaseModel):
 
     pool_workflow: str
     spec: PoolSpec
+    server: ServerType | None = None
     pool_id: str
     cluster_id: str
     machine: str
@@ -36,6 +37,8 @@ class OperationInput(BaseModel):
     node_uid: str | None = None
     ssh_key_id: int | None = None
     hold: bool = False
+    unneeded: str = ""  # the autoscaler's reason to remove it; such a removal is given up where it meets resistance
+    empty: bool = False
 
 
 class Aborted(Exception):

@@ -8,7 +8,7 @@ from datetime import timedelta
 from temporalio import workflow
 
 from core import calls
-from core.calls import Named, ProjectRef
+from core.calls import Named, ProjectRef, ServerType
 from core.errors import Conflict, FieldRefused
 from core.names import cluster_workflow_id, pool_workflow_id
 from core.placement import check_placement
@@ -149,11 +149,12 @@ class OrganizationWorkflow(CredentialsPart, ClustersPart):
             patience=ANSWER_PATIENCE,
         )
         check_placement(spec.location, spec.server_type, placement)
-        await self._start_pool(spec, cluster_id, workflow_id)
+        await self._start_pool(spec, placement.server, cluster_id, workflow_id)
         return CreateResult(outcome=CreateOutcome.CREATED, workflow_id=workflow_id, spec=spec)
 
-    async def _start_pool(self, spec: PoolSpec, cluster_id: str, workflow_id: str) -> None:
+    async def _start_pool(self, spec: PoolSpec, server: ServerType | None, cluster_id: str, workflow_id: str) -> None:
         pool = PoolState.new(spec, str(workflow.uuid4()), cluster_id, workflow.now())
+        pool.server = server
         pool.history_limit = self.state.history_limit
         self.state.pools[workflow_id] = PoolEntry(
             cluster=spec.cluster,

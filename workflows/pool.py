@@ -17,11 +17,12 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
 
 from core import calls
+from core.autoscale_calls import AutoscaleOrder
 from core.calls import ClusterRef, Health, Named, Owner, ProjectRef
 from core.errors import Conflict, PoolsError
 from core.events import Reason
 from core.machine import BEFORE_READY
-from core.names import organization_workflow_id
+from core.names import cluster_workflow_id, organization_workflow_id
 from core.planner import Action, ActionKind, plan, would_remove
 from core.spec import PoolPatch, check_size, differences, patched
 from core.views import PoolView
@@ -39,6 +40,7 @@ from workflows.messages import (
     PreviewRequest,
     ScaleRequest,
 )
+from workflows.pool_autoscale import is_news, keep_unneeded, obey, standing
 from workflows.pool_children import Children
 from workflows.pool_state import PoolState
 from workflows.pool_story import Story
@@ -107,6 +109,8 @@ class PoolWorkflow(Entity):
         """Start what the plan says may start. Returns after how long there is something to do unprompted."""
         state, now = self.state, workflow.now()
         await self._children.hold(state.freeze is not None)
+        if state.deleting:
+            await self._children.insist()
         if state.credential_refused and not state.refusal_told:
             state.refusal_told = True
             await self._tell("credential_refused", Named(name=state.spec.credential))
@@ -123,8 +127,11 @@ class PoolWorkflow(Entity):
                 self._start(self._finish)
         if syncs:
             self._start(lambda: self._sync(syncs))
+        if not self._dirty:
+            keep_unneeded(state)
         state.judge(now)
         await self._tell_usage()
+        await self._tell_standing()
         return max(ahead.wake_at - now, timedelta(0)) if ahead.wake_at else None
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -192,6 +199,7 @@ class PoolWorkflow(Entity):
             return
         state.note(workflow.now(), Reason.POOL_DELETED, "nothing is left: no server, IP, key, Node or bootstrap token")
         line = state.line(workflow.now(), final=True)
+        await self._tell_standing(gone=True)
         await self._tell("pool_gone", PoolGone(cluster=state.spec.cluster, pool=state.spec.name, line=line))
         self._gone = True
 
@@ -201,13 +209,21 @@ class PoolWorkflow(Entity):
             self.state.told_open = sorted(self.state.meter.open)
             await self._tell("usage_line", self.state.line(workflow.now()))
 
-    async def _tell(self, signal: str, message: BaseModel) -> None:
-        """Signal the organization. One that is gone hears nothing; that is no failure of the pool."""
-        handle = workflow.get_external_workflow_handle(organization_workflow_id(self.state.spec.organization))
+    async def _tell_standing(self, *, gone: bool = False) -> None:
+        """Tell the cluster what its autoscaler must know, whenever that changed."""
+        state = self.state
+        now = standing(state).model_copy(update={"gone": gone})
+        if is_news(now, state.told) and workflow.patched("standing"):
+            state.told = now
+            await self._tell("standing", now, cluster_workflow_id(state.spec.organization, state.spec.cluster))
+
+    async def _tell(self, signal: str, message: BaseModel, whom: str = "") -> None:
+        """Signal the organization, or another. One that is gone hears nothing; that is no failure of the pool."""
+        workflow_id = whom or organization_workflow_id(self.state.spec.organization)
         try:
-            await handle.signal(signal, message)
+            await workflow.get_external_workflow_handle(workflow_id).signal(signal, message)
         except ApplicationError as error:
-            workflow.logger.warning("the organization did not hear %s: %s", signal, error)
+            workflow.logger.warning("%s did not hear %s: %s", workflow_id, signal, error)
 
     @property
     def _project(self) -> ProjectRef:
@@ -282,6 +298,18 @@ class PoolWorkflow(Entity):
     def pause_signal(self, body: Any) -> None:
         """As the update, without an answer."""
         self._from_signal("pause", PauseRequest, body, lambda request: self._change(PoolPatch(paused=request.paused)))
+
+    @workflow.signal(description="The cluster's autoscaler says which size the pool takes, or which machines go.")
+    def autoscale(self, order: AutoscaleOrder) -> None:
+        """Take in what the autoscaler decided."""
+        obey(self.state, order, workflow.now())
+        self._wake()
+
+    @workflow.signal(description="The cluster asks to be told again where the pool stands.")
+    def standing_wanted(self) -> None:
+        """Tell the cluster everything anew."""
+        self.state.told = None
+        self._wake()
 
     @workflow.signal(description="A child says where its machine stands.")
     def machine_report(self, report: MachineReport) -> None:

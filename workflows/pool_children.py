@@ -51,6 +51,14 @@ class Children:
                 operation.held = held
                 await self._signal(operation, "hold", held)
 
+    async def insist(self) -> None:
+        """Let removals that the autoscaler began go on to their end, whatever resists: the pool is being deleted."""
+        for _, operation in sorted(self.state.operations.items()):
+            machine = self.state.machines.get(operation.machine)
+            if operation.kind is OperationKind.RETIRE and machine is not None and machine.unneeded:
+                machine.unneeded = ""
+                await self._signal(operation, "insist")
+
     async def find_lost(self) -> None:
         """Clean up after children that ended without a report, as when someone terminated them."""
         now = workflow.now()
@@ -90,6 +98,7 @@ class Children:
         given = OperationInput(
             pool_workflow=pool,
             spec=spec,
+            server=state.server,
             pool_id=state.pool_id,
             cluster_id=state.cluster_id,
             machine=machine.name,
@@ -98,6 +107,8 @@ class Children:
             node_uid=machine.node_uid,
             ssh_key_id=state.ssh_key_id,
             hold=state.freeze is not None,
+            unneeded=machine.unneeded,
+            empty=machine.empty,
         )
         workflow_id = operation_workflow_id(pool, kind, machine.name)
         state.operations[f"{kind}/{machine.name}"] = RunningOperation(

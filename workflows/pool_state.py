@@ -8,8 +8,9 @@ from enum import StrEnum
 from pydantic import BaseModel
 
 from core.assess import assess, pool_phase
+from core.autoscale_calls import Standing
 from core.backoff import Backoff, after_failure
-from core.calls import Health, MachineSeen, PoolObservation
+from core.calls import Health, MachineSeen, PoolObservation, ServerType
 from core.cloud_errors import CloudClass, CloudFailure
 from core.conditions import Condition, merge
 from core.events import PoolEvent, Reason, record
@@ -43,6 +44,7 @@ class PoolState(EntityState):
     """The pool: what was asked, what exists, what runs, what happened. The only copy of the machine table."""
 
     spec: PoolSpec
+    server: ServerType | None = None
     pool_id: str
     cluster_id: str
     created_at: datetime
@@ -63,6 +65,10 @@ class PoolState(EntityState):
     message: str = ""
     conditions: list[Condition] = []
     events: list[PoolEvent] = []
+    heard: int = 0
+    told: Standing | None = None
+    aborted_at: datetime | None = None
+    removed_at: datetime | None = None
 
     @classmethod
     def new(cls, spec: PoolSpec, pool_id: str, cluster_id: str, now: datetime) -> PoolState:
@@ -189,7 +195,7 @@ class PoolState(EntityState):
         if report.reason is Reason.PROVISION_FAILED and report.failure is not None:
             self._back_off(report.failure, now)
         if report.done:
-            self._operation_ended(report)
+            self._operation_ended(report, now)
 
     def _back_off(self, failure: CloudFailure, now: datetime) -> None:
         self.backoff = after_failure(self.backoff, failure.cls, str(failure), now)
@@ -212,12 +218,27 @@ class PoolState(EntityState):
         if report.server_id not in self.server_ids:
             self.server_ids.append(report.server_id)
 
-    def _operation_ended(self, report: MachineReport) -> None:
+    def _operation_ended(self, report: MachineReport, now: datetime) -> None:
         self.operations.pop(f"{report.operation}/{report.machine}", None)
+        machine = self.machines.get(report.machine)
+        if machine is not None and machine.unneeded:
+            self._scale_down_ended(machine, report.phase, now)
         if report.phase is Phase.GONE:
             self.machines.pop(report.machine, None)
-        if report.phase is Phase.READY:
+        if report.phase is Phase.READY and report.operation == OperationKind.PROVISION:
             self.backoff = None
+
+    def _scale_down_ended(self, machine: Machine, phase: Phase | None, now: datetime) -> None:
+        if phase is Phase.GONE:
+            self.removed_at = now
+            return
+        self.aborted_at = now
+        self.keep(machine)
+
+    def keep(self, machine: Machine) -> None:
+        """Count a machine in again that the autoscaler wanted removed and that is not, after all."""
+        machine.unneeded, machine.empty = "", False
+        self.target = self.spec.within_bounds(self.target + 1)
 
     def absorb_sight(self, seen: PoolObservation, now: datetime) -> None:
         """Take in what the watch saw."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from core.backoff import Backoff, after_failure
 from core.cloud_errors import CloudClass
+from core.events import Reason
 from core.machine import BEFORE_READY, LEAVING, Machine, Phase, Presence
 from core.planner import CREATES_IN_FLIGHT, SURGE, Action, ActionKind, Freeze, Situation, plan, would_remove
 from core.spec import PoolSpec
@@ -31,7 +32,9 @@ def spec(low: int, high: int, *, paused: bool = False) -> PoolSpec:
     )
 
 
-def machine(serial: int, phase: Phase = Phase.READY, *, ready: bool | None = True, in_step: bool = True) -> Machine:
+def machine(
+    serial: int, phase: Phase = Phase.READY, *, ready: bool | None = True, in_step: bool = True, unneeded: str = ""
+) -> Machine:
     return Machine(
         name=f"m{serial}",
         serial=serial,
@@ -42,6 +45,7 @@ def machine(serial: int, phase: Phase = Phase.READY, *, ready: bool | None = Tru
         node_uid=f"uid{serial}",
         ready=ready,
         in_step=in_step,
+        unneeded=unneeded,
     )
 
 
@@ -52,9 +56,13 @@ def situation(machines: list[Machine], target: int, **more: object) -> Situation
 
 bounds = st.tuples(st.integers(0, 6), st.integers(1, 8)).map(lambda pair: (min(pair), max(pair)))
 machines = st.lists(
-    st.tuples(st.sampled_from([p for p in Phase if p is not Phase.GONE]), st.sampled_from([True, False, None])),
+    st.tuples(
+        st.sampled_from([p for p in Phase if p is not Phase.GONE]),
+        st.sampled_from([True, False, None]),
+        st.sampled_from(["", "", "empty"]),
+    ),
     max_size=12,
-).map(lambda rows: [machine(i, phase, ready=ready) for i, (phase, ready) in enumerate(rows)])
+).map(lambda rows: [machine(i, phase, ready=ready, unneeded=why) for i, (phase, ready, why) in enumerate(rows)])
 freezes = st.sampled_from([None, *Freeze])
 
 
@@ -72,11 +80,12 @@ def test_invariants_hold_in_every_state(
     creates, retires = of(actions, ActionKind.PROVISION), of(actions, ActionKind.RETIRE)
     staying = [m for m in table if m.phase not in LEAVING]
     assert len({action.id for action in actions}) == len(actions), "ids are unique"
-    assert not (creates and retires), "never both in one pass"
+    surplus = [action for action in retires if action.reason is Reason.ABOVE_SIZE]
+    assert not (creates and surplus), "never both in one pass"
     if creates:
         assert len(table) + len(creates) <= high + SURGE
         assert sum(m.phase in BEFORE_READY for m in table) + len(creates) <= CREATES_IN_FLIGHT
-        assert len(staying) + len(creates) <= wanted.within_bounds(target)
+        assert len(staying) - len(retires) + len(creates) <= wanted.within_bounds(target)
         assert not {action.machine for action in creates} & {m.name for m in table}
     if deleting:
         assert {action.machine for action in retires} == {m.name for m in staying}
@@ -187,11 +196,25 @@ def test_out_of_step_nodes_are_synced_unless_they_leave() -> None:
     assert [a.id for a in shrinking] == ["retire/m2", "retire/m1", "sync/m0"]
 
 
+def test_the_machines_that_the_autoscaler_names_go_and_no_others() -> None:
+    table = [machine(0, unneeded="nothing on it must move"), machine(1), machine(2)]
+    ahead = plan(spec(1, 3), situation(table, target=2), NOW)
+    assert [(a.id, a.reason) for a in ahead.actions] == [("retire/m0", Reason.SCALE_DOWN)]
+    assert ahead.actions[0].message == "remove m0: nothing on it must move"
+
+
+def test_a_min_that_was_raised_meanwhile_keeps_what_the_autoscaler_named() -> None:
+    table = [machine(0, unneeded="empty"), machine(1, unneeded="empty"), machine(2)]
+    assert [a.id for a in plan(spec(2, 3), situation(table, target=2), NOW).actions] == ["retire/m0"]
+    assert plan(spec(3, 3), situation(table, target=3), NOW).actions == []
+
+
 @given(bounds, machines, st.integers(0, 12))
 def test_the_preview_names_the_machines_that_would_go(
     limits: tuple[int, int], table: list[Machine], wanted: int
 ) -> None:
     low, high = limits
     size = spec(low, high).within_bounds(wanted)
+    table = [machine.model_copy(update={"unneeded": ""}) for machine in table]
     retired = of(plan(spec(low, high), situation(table, size), NOW).actions, ActionKind.RETIRE)
     assert [machine.name for machine in would_remove(situation(table, size), size)] == [a.machine for a in retired]

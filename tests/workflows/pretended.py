@@ -16,7 +16,7 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 from activities.temporal_lookups import TemporalLookups
-from core import calls, machine_calls
+from core import autoscale_calls, calls, machine_calls
 from core.calls import Health
 from core.cloud_errors import RETRY_BY_ITSELF, CloudClass, CloudFailure
 from core.machine import Presence
@@ -46,6 +46,11 @@ class PretendedWorld:
         self.token.set()
         self.health = Health.VALID
         self.seen: dict[str, calls.MachineSeen] = {}
+        self.decisions: list[autoscale_calls.Decided] = []
+        self.asked: list[autoscale_calls.Autoscale] = []
+        self.stays = ""
+        self.impatient = False
+        self.cordoned: dict[str, bool] = {}
         self.news = asyncio.Event()
         self._next = 1000
 
@@ -94,7 +99,10 @@ class PretendedWorld:
     async def check_placement(self, call: calls.CheckPlacement) -> calls.Placement:
         self._begin("check_placement")
         return calls.Placement(
-            known_locations=["hel1", "fsn1", "ash"], known_types=["cx23", "cpx22"], sold_in=["hel1", "fsn1"]
+            known_locations=["hel1", "fsn1", "ash"],
+            known_types=["cx23", "cpx22"],
+            sold_in=["hel1", "fsn1"],
+            server=calls.ServerType(name="cx23", cores=2, memory_gb=4, disk_gb=40),
         )
 
     @activity.defn(name="watch_cluster")
@@ -131,6 +139,36 @@ class PretendedWorld:
             in_step=in_step,
             digest=f"fine-{in_step}",
         )
+
+    @activity.defn(name="autoscale")
+    async def autoscale(self, call: autoscale_calls.Autoscale) -> autoscale_calls.Decided:
+        self._begin("autoscale")
+        self.asked.append(call)
+        while not self.decisions or self.asked[-1] is not call:  # an older question's answer would be thrown away
+            activity.heartbeat()
+            await asyncio.sleep(0.02)
+        return self.decisions.pop(0)
+
+    @activity.defn(name="explain")
+    async def explain(self, call: autoscale_calls.Explain) -> autoscale_calls.Explanation:
+        self._begin("explain")
+        known = [
+            autoscale_calls.Verdict(kind="node", name=name, reason="NotUnderutilized", meaning="m", message="t")
+            for name in self.nodes
+            if call.about.name in ("", name)
+        ]
+        return autoscale_calls.Explanation(verdicts=known)
+
+    @activity.defn(name="recheck_node")
+    async def recheck_node(self, call: autoscale_calls.RecheckNode) -> autoscale_calls.Rechecked:
+        self._begin("recheck_node")
+        return autoscale_calls.Rechecked(stays=self.stays)
+
+    @activity.defn(name="uncordon_node")
+    async def uncordon_node(self, call: autoscale_calls.UncordonNode) -> autoscale_calls.Uncordoned:
+        self._begin("uncordon_node")
+        self.cordoned.pop(call.machine, None)
+        return autoscale_calls.Uncordoned(presence=Presence.PRESENT, undone="cordon and taint")
 
     @activity.defn(name="sync_nodes")
     async def sync_nodes(self, call: calls.SyncNodes) -> calls.Synced:
@@ -216,6 +254,7 @@ class PretendedWorld:
     async def cordon_node(self, call: machine_calls.CordonNode) -> machine_calls.Cordoned:
         self._begin("cordon_node")
         uid = self.nodes.get(call.machine)
+        self.cordoned[call.machine] = call.taint
         return machine_calls.Cordoned(presence=Presence.PRESENT if uid else Presence.ABSENT, node_uid=uid)
 
     @activity.defn(name="drain_node")
@@ -233,7 +272,7 @@ class PretendedWorld:
                 return machine_calls.DrainResult(outcome=machine_calls.DrainOutcome.HELD, holds=self.holds)
             if not self.holds:
                 return machine_calls.DrainResult(outcome=machine_calls.DrainOutcome.DRAINED, evicted=2)
-            if datetime.now(UTC) > call.deadline:
+            if self.impatient or datetime.now(UTC) > call.deadline:
                 return machine_calls.DrainResult(outcome=machine_calls.DrainOutcome.TIMED_OUT, holds=self.holds)
             activity.heartbeat()
             await asyncio.sleep(0.05)

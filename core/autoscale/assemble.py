@@ -1,0 +1,85 @@
+"""The pools as a decision sees them: what each tells of itself, joined with the nodes that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+
+from core.autoscale.cluster import Past, Pool
+from core.autoscale.nodes import Node
+from core.autoscale.template import template
+from core.autoscale_calls import Autoscale, Measured, Standing
+from core.node_keys import POOL_ID
+
+
+def pools_of(
+    standings: Iterable[Standing], nodes: Collection[Node], working: Collection[str], measured: Mapping[str, Measured]
+) -> tuple[Pool, ...]:
+    """The pools that may be decided about, by name. `working` are the names of the nodes that take pods.
+
+    A pool that is being deleted takes no part: it removes every node anyway. Nor does one whose server type's size is
+    not known.
+    """
+    found = []
+    for standing in sorted(standings, key=lambda standing: standing.spec.name):
+        if standing.server is None or standing.deleting:
+            continue
+        seen = measured.get(standing.server.name)
+        found.append(
+            Pool(
+                spec=standing.spec,
+                template=template(
+                    standing.spec, standing.server, standing.pool_id, measured=seen.allocatable if seen else None
+                ),
+                target=standing.target,
+                booting=_booting(standing, nodes, working),
+                missing=standing.missing,
+                backoff=standing.backoff,
+                leaving=frozenset(standing.leaving),
+                frozen=standing.frozen,
+            )
+        )
+    return tuple(found)
+
+
+def past_of(call: Autoscale) -> Past:
+    """What the last decisions led to, over all pools: upstream's delays are the whole cluster's."""
+    return Past(
+        added=call.added,
+        failed=_latest(standing.aborted_at for standing in call.standings),
+        deleted=_latest(standing.removed_at for standing in call.standings),
+        unneeded=call.unneeded,
+    )
+
+
+def measure(
+    standings: Iterable[Standing], nodes: Iterable[Node], working: Collection[str], known: Mapping[str, Measured]
+) -> dict[str, Measured]:
+    """What a node of each server type has for pods, as the ones that work now say; else as was known.
+
+    Where they differ the least of each resource counts: what is promised must be there on every node.
+    """
+    types = {standing.pool_id: standing.server.name for standing in standings if standing.server}
+    found: dict[str, dict[str, int]] = {}
+    for node in nodes:
+        name = types.get(node.labels.get(POOL_ID, ""))
+        if name is None or node.name not in working:
+            continue
+        before = found.get(name, node.allocatable)
+        found[name] = {key: min(amount, before[key]) for key, amount in node.allocatable.items() if key in before}
+    return {**known, **{name: Measured(allocatable=dict(sorted(amounts.items()))) for name, amounts in found.items()}}
+
+
+def _booting(standing: Standing, nodes: Iterable[Node], working: Collection[str]) -> int:
+    """The servers that exist and are no working node yet: the target, less all of it that is accounted for."""
+    leaving = set(standing.leaving)
+    alive = sum(
+        node.labels.get(POOL_ID) == standing.pool_id and node.name in working and node.name not in leaving
+        for node in nodes
+    )
+    broken = sum(name not in working for name in standing.broken)
+    return max(0, standing.target - alive - broken - standing.missing)
+
+
+def _latest(moments: Iterable[datetime | None]) -> datetime | None:
+    return max((moment for moment in moments if moment is not None), default=None)

@@ -1,0 +1,87 @@
+"""An answer for any pod or node: what is decided about it, or why nothing has to be."""
+
+from __future__ import annotations
+
+from core.autoscale.cluster import Cluster
+from core.autoscale.decide import Decision
+from core.autoscale.nodes import Node
+from core.autoscale.pods import Pod
+from core.autoscale.verdicts import NodeVerdict, PodVerdict
+from core.autoscale_calls import ExplainObject, Explanation, ObjectKind, Verdict
+
+ANSWERED = 200  # verdicts of about 300 bytes each: an answer is far below a payload's 2 MiB, and still read by a person
+
+
+def explain(cluster: Cluster, decision: Decision, about: ExplainObject) -> Explanation:
+    """The verdicts on what is asked about; none when there is no such object."""
+    if about.kind is ObjectKind.POD:
+        found = _pod(cluster, decision, f"{about.namespace}/{about.name}")
+    elif about.kind is ObjectKind.NODE:
+        found = _node(cluster, decision, about.name)
+    else:
+        found = [*map(_of_pod, decision.pods), *map(_of_node, decision.nodes)]
+    return Explanation(verdicts=found[:ANSWERED], left_out=max(0, len(found) - ANSWERED))
+
+
+def _pod(cluster: Cluster, decision: Decision, key: str) -> list[Verdict]:
+    verdict = next((verdict for verdict in decision.pods if verdict.pod == key), None)
+    if verdict is not None:
+        return [_of_pod(verdict)]
+    pod = next((pod for pod in cluster.pods if pod.key == key), None)
+    return [] if pod is None else [_quiet(pod)]
+
+
+def _quiet(pod: Pod) -> Verdict:
+    """A pod that no decision is about."""
+    if pod.finished:
+        reason, meaning, message = "Finished", "the pod has ended", "it runs no more and waits for nothing"
+    elif pod.deleted:
+        reason, meaning, message = "Terminating", "the pod is being deleted", "it ends and waits for nothing"
+    elif pod.node:
+        reason, meaning, message = "Scheduled", "the pod has a node", f"it is on {pod.node}"
+    else:
+        text = "it has no node, and the scheduler has not said that none fits"
+        reason, meaning, message = "NotTriedYet", "the scheduler has not looked at the pod yet", text
+    return Verdict(kind=ObjectKind.POD, name=pod.key, node=pod.node, reason=reason, meaning=meaning, message=message)
+
+
+def _node(cluster: Cluster, decision: Decision, name: str) -> list[Verdict]:
+    verdict = next((verdict for verdict in decision.nodes if verdict.node == name), None)
+    if verdict is not None:
+        return [_of_node(verdict)]
+    node = next((node for node in cluster.nodes if node.name == name), None)
+    return [] if node is None else [_foreign(node)]
+
+
+def _foreign(node: Node) -> Verdict:
+    if node.pool:
+        text = f"its pool {node.pool} takes no part now: it is being deleted, or its server type's size is not known"
+    else:
+        text = "it is none of a pool's, so it is never removed; its free room counts"
+    meaning = "no decision is about the node"
+    return Verdict(
+        kind=ObjectKind.NODE, name=node.name, pool=node.pool, reason="NotManaged", meaning=meaning, message=text
+    )
+
+
+def _of_pod(verdict: PodVerdict) -> Verdict:
+    return Verdict(
+        kind=ObjectKind.POD,
+        name=verdict.pod,
+        pool=verdict.pool,
+        node=verdict.node,
+        reason=verdict.reason,
+        meaning=verdict.reason.meaning,
+        message=verdict.message,
+    )
+
+
+def _of_node(verdict: NodeVerdict) -> Verdict:
+    return Verdict(
+        kind=ObjectKind.NODE,
+        name=verdict.node,
+        pool=verdict.pool,
+        reason=verdict.reason,
+        meaning=verdict.reason.meaning,
+        message=verdict.message,
+    )
