@@ -67,6 +67,7 @@ POOL = LazyGroup(
         ),
         "nodes": _entry("pool_read:nodes", "List a pool's machines, and why each is where it is."),
         "events": _entry("pool_events:events", "List what happened to a pool."),
+        "explain": _entry("pool_explain:explain", "Say why a pod waits, and why a node stays or goes."),
         "update": _entry("pool_update:update", "Change bounds, scale-down, labels or taints; freeze or resume a pool."),
         "scale": _entry("pool_scale:scale", "Set the size once, inside the bounds."),
         "delete": _entry("pool_delete:delete", "Drain and remove a pool's machines, then the pool."),
