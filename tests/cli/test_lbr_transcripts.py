@@ -38,7 +38,7 @@ def test_transcript(path: Path, stack: Stack, normaliser: Normaliser, monkeypatc
         assert not any(token in printed for token in stack.tokens.values())
         return outcome
 
-    play(path, run, normaliser, stack.variables)
+    play(path, run, normaliser)
 
 
 def _piped(arguments: list[str], typed: list[str]) -> Run:

@@ -12,6 +12,8 @@ A transcript is a text file of steps, played in order:
     > ...                        any lines, also none
     = 5                          the exit code, where it is not 0
 
+In a command and in what is typed, `$NAME` and a machine's number, as in `prod-workers-<1>`, stand for what they name.
+
 With LBR_TRANSCRIPTS=write, a block that does not match is replaced by what was printed.
 """
 
@@ -81,24 +83,24 @@ def parse(text: str) -> list[Step]:
     return steps
 
 
-def play(path: Path, run: Runner, normalise: Callable[[str], str], variables: dict[str, str]) -> None:
+def play(path: Path, run: Runner, normaliser: Normaliser) -> None:
     """Play a transcript and compare every step; all differences are raised together at the first step that has any."""
     steps = parse(path.read_text())
     try:
         for step in steps:
-            _play_step(step, run, normalise, variables)
+            _play_step(step, run, normaliser)
     finally:
         if WRITE:
             path.write_text("\n".join(step.text() for step in steps) + "\n")
 
 
-def _play_step(step: Step, run: Runner, normalise: Callable[[str], str], variables: dict[str, str]) -> None:
-    words = [_expanded(word, variables) for word in shlex.split(step.command)]
-    outcome = run(words[1:], [_expanded(line, variables) for line in step.typed], step.on_terminal)
+def _play_step(step: Step, run: Runner, normaliser: Normaliser) -> None:
+    words = [normaliser.expanded(word) for word in shlex.split(step.command)]
+    outcome = run(words[1:], [normaliser.expanded(line) for line in step.typed], step.on_terminal)
     printed = {">": outcome.stdout, "!": outcome.stderr, "|": outcome.terminal}
     problems = []
     for mark, text in printed.items():
-        lines = normalise(text).splitlines()
+        lines = normaliser(text).splitlines()
         if not matches(step.expected[mark], lines):
             problems += [f"{mark} expected:", *step.expected[mark], f"{mark} printed:", *lines]
             step.expected[mark] = lines if WRITE else step.expected[mark]
@@ -106,12 +108,6 @@ def _play_step(step: Step, run: Runner, normalise: Callable[[str], str], variabl
         problems.append(f"exit code {outcome.code}, expected {step.code}")
         step.code = outcome.code if WRITE else step.code
     assert WRITE or not problems, "\n".join([f"$ {step.command}", *problems])
-
-
-def _expanded(text: str, variables: dict[str, str]) -> str:
-    for name, value in variables.items():
-        text = text.replace(f"${name}", value)
-    return text
 
 
 def matches(expected: list[str], lines: list[str]) -> bool:
@@ -151,6 +147,14 @@ class Normaliser:
         for pattern, name in _PATTERNS:
             text = re.sub(pattern, name, text)
         return re.sub(r"(?<=\S) {2,}(?=\S)", "  ", text)
+
+    def expanded(self, text: str) -> str:
+        """`text` with values for the names of variables, and with the names of machines for their numbers."""
+        for name, value in self._variables.items():
+            text = text.replace(f"${name}", value)
+        for machine, number in self._machines.items():
+            text = text.replace(f"{machine.rpartition('-')[0]}-<{number}>", machine)
+        return text
 
     def _machine(self, match: re.Match[str]) -> str:
         number = self._machines.setdefault(match[0], len(self._machines) + 1)
