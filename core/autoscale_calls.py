@@ -51,7 +51,7 @@ class Autoscale(BaseModel):
     """Watch a cluster until something is to be done, or until something must be remembered; or for `wait_s`.
 
     `unneeded` says since when each node has been one without a break; `measured` is by server type; `added` is when
-    servers were last asked for.
+    servers were last asked for; `blind` is why the cluster could not be seen when last told, '' when it could.
     """
 
     cluster: ClusterRef
@@ -59,6 +59,7 @@ class Autoscale(BaseModel):
     unneeded: dict[str, datetime] = {}
     measured: dict[str, Measured] = {}
     added: datetime | None = None
+    blind: str = ""
     wait_s: float = 1800
 
 
@@ -81,12 +82,13 @@ class Removal(BaseModel):
 
 
 class Decided(BaseModel):
-    """What is to be done now, and what is to be remembered: `unneeded` and `measured` whole, None where unchanged."""
+    """What is to be done now, and what is to be remembered: whole, and None where unchanged."""
 
     growth: list[Growth] = []
     removals: list[Removal] = []
     unneeded: dict[str, datetime] | None = None
     measured: dict[str, Measured] | None = None
+    blind: str | None = None
 
 
 class AutoscaleOrder(BaseModel):

@@ -42,10 +42,11 @@ class ClusterState(EntityState):
     @property
     def row(self) -> ClusterRow:
         """The cluster as a list shows it."""
+        blind = f"autoscaling stands still: {self.autoscale.blind}" if self.autoscale.blind else ""
         return ClusterRow(
             name=self.name,
             health=self.health,
-            message=self.message,
+            message=self.message or blind,
             version=self.version,
             join=self.connection.join,
             api_endpoint=self.connection.api_endpoint,
@@ -67,7 +68,7 @@ class ClusterWorkflow(Entity):
         self._stopped = False
         self._stale = False
         self._cluster = ClusterRef(organization=state.organization, cluster=state.name)
-        self._autoscaler = Autoscaler(state.autoscale, self._cluster)
+        self._autoscaler = Autoscaler(state.autoscale, self._cluster, self._show)
 
     @workflow.run
     async def run(self, state: ClusterState) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from pydantic import BaseModel
@@ -26,15 +27,16 @@ class Memory(BaseModel):
     unneeded: dict[str, datetime] = {}
     measured: dict[str, Measured] = {}
     added: datetime | None = None
-    message: str = ""
+    blind: str = ""
 
 
 class Autoscaler:
-    """Decides for all pools of one cluster together, one decision after the other."""
+    """Decides for all pools of one cluster together, one decision after the other. `told` hears of a change to show."""
 
-    def __init__(self, memory: Memory, cluster: ClusterRef) -> None:
+    def __init__(self, memory: Memory, cluster: ClusterRef, told: Callable[[], None]) -> None:
         self.memory = memory
         self.cluster = cluster
+        self._told = told
         self.busy = False
         self._renewals = 0
 
@@ -70,6 +72,7 @@ class Autoscaler:
             unneeded=memory.unneeded,
             measured=memory.measured,
             added=memory.added,
+            blind=memory.blind,
         )
 
     async def _once(self) -> None:
@@ -85,10 +88,9 @@ class Autoscaler:
         try:
             decided = await handle
         except ActivityError as error:
-            memory.message = str(failure_of(error))
+            self._see(str(failure_of(error)))
             await workflow.sleep(RETRY_PAUSE, summary="watch pods and nodes again")
             return
-        memory.message = ""
         self.busy = True
         try:
             await self._act(decided, workflow.now())
@@ -101,11 +103,18 @@ class Autoscaler:
             memory.unneeded = decided.unneeded
         if decided.measured is not None:
             memory.measured = decided.measured
+        if decided.blind is not None:
+            self._see(decided.blind)
         if any(growth.count > 0 for growth in decided.growth):
             memory.added = now
         orders = self._orders(decided)
         for name, order in orders:
             await self._send(name, order)
+
+    def _see(self, blind: str) -> None:
+        if blind != self.memory.blind:
+            self.memory.blind = blind
+            self._told()
 
     def _orders(self, decided: Decided) -> list[tuple[str, AutoscaleOrder]]:
         """The orders, one a pool, with their effect on what is known of the pools already counted in."""

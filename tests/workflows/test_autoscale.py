@@ -149,7 +149,9 @@ async def test_a_paused_pool_does_not_obey_and_forgets(temporal: Client) -> None
         seen = await until(pool, ready(1))
         await on.ask(pool, "pause", PauseRequest(), ChangeResult)
         await asked(on, standing(lambda known: known.spec.paused))
-        on.world.decisions += [grow("workers", 3, 2), removal(seen.machines[0].name)]
+        on.world.decisions.append(grow("workers", 3, 2))
+        await asked(on, standing(lambda known: known.heard == 1))
+        on.world.decisions.append(removal(seen.machines[0].name))
         await asked(on, standing(lambda known: known.heard == 2))
         await on.ask(pool, "pause", PauseRequest(paused=False), ChangeResult)
         seen = await until(pool, ready(1))
