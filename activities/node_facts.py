@@ -54,8 +54,8 @@ class NodeFacts:
 
     @property
     def live(self) -> LiveNode:
-        """The node as the reconciliation of labels and taints sees it."""
-        return LiveNode(self.labels, self.annotations, self.taints)
+        """The node as those see it who decide what to write on it."""
+        return LiveNode(self.labels, self.annotations, self.taints, self.unschedulable)
 
     @property
     def takes_work(self) -> bool:

@@ -1,8 +1,6 @@
-"""One machine's node: waited for, cordoned, brought into step, reaped."""
+"""One machine's node: waited for, brought into step, reaped."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -12,16 +10,15 @@ from activities.cluster_api import ClusterApi, ClusterApis
 from activities.cluster_errors import ClusterError, as_temporal
 from activities.drain_pods import pods_on
 from activities.node_cache import NodeCache, NodeCaches
-from activities.node_facts import NodeFacts, is_node_of
+from activities.node_facts import is_node_of
+from activities.node_writes import is_machines, node_path, read_node, write_node
 from core import calls, machine_calls
 from core.calls import Health
 from core.drain import PodKind
 from core.machine import Presence
-from core.node_keys import CORDONED_BY, NO_LOAD_BALANCER
-from core.node_sync import NodeChange, change_for
+from core.node_sync import change_for
 
 LOOK_S = 60.0  # the longest time between two looks at the cache
-CONFLICTS = 5  # how often a node that others write at the same time is read again before Temporal retries
 
 _PASSWORDS = ("node-password.k3s", "node-password.rke2")  # what a distribution keeps of a node under its name
 
@@ -46,29 +43,16 @@ class NodeActivities:
                 check_shutdown()
                 await cache.wait_change(generation, LOOK_S)
 
-    @activity.defn(name=machine_calls.CORDON_NODE.name)
-    async def cordon_node(self, call: machine_calls.CordonNode) -> machine_calls.Cordoned:
-        """Cordon the node, out of load balancers too, and say on it that we did; another's cordon stays theirs."""
-        try:
-            api = await self._apis.get(call.cluster)
-            node = await _read(api, call.machine)
-            if node is None or not _same(node, call.machine, call.server_id, call.node_uid):
-                return machine_calls.Cordoned(presence=Presence.ABSENT)
-            await api.patch(_path(node.name), _cordon(node, call.operation_id))
-        except ClusterError as error:
-            raise as_temporal(error) from error
-        return machine_calls.Cordoned(presence=Presence.PRESENT, node_uid=node.uid)
-
     @activity.defn(name=machine_calls.REAP_NODE.name)
     @beaten
     async def reap_node(self, call: machine_calls.ReapNode) -> machine_calls.Reaped:
         """Delete the machine's Node, and what k3s and rke2 keep under its name. Another machine's is not touched."""
         try:
             api = await self._apis.get(call.cluster)
-            node = await _read(api, call.machine)
-            if node is not None and not _same(node, call.machine, call.server_id, call.node_uid):
+            node = await read_node(api, call.machine)
+            if node is not None and not is_machines(node, call.machine, call.server_id, call.node_uid):
                 return machine_calls.Reaped(removed=False)
-            removed = node is not None and await api.delete(_path(node.name), uid=node.uid)
+            removed = node is not None and await api.delete(node_path(node.name), uid=node.uid)
             for suffix in _PASSWORDS:
                 await api.delete(f"/api/v1/namespaces/kube-system/secrets/{call.machine}.{suffix}")
         except ClusterError as error:
@@ -116,77 +100,8 @@ def _seen(cache: NodeCache, call: machine_calls.AwaitNode) -> machine_calls.Node
     return machine_calls.NodeSeen(presence=Presence.ABSENT, digest="")
 
 
-def _cordon(node: NodeFacts, operation_id: str) -> dict[str, Any]:
-    """The patch that cordons. The UID in it makes the API server refuse a node made anew meanwhile."""
-    metadata: dict[str, Any] = {"uid": node.uid, "labels": {NO_LOAD_BALANCER: "true"}}
-    if node.unschedulable:
-        return {"metadata": metadata}
-    return {"metadata": {**metadata, "annotations": {CORDONED_BY: operation_id}}, "spec": {"unschedulable": True}}
-
-
 async def _sync_one(api: ClusterApi, machine: str, uid: str, call: calls.SyncNodes) -> str | None:
-    for attempt in range(CONFLICTS):
-        raw = await _read_raw(api, machine)
-        if raw is None or raw["metadata"]["uid"] != uid:
-            return None
-        change = change_for(NodeFacts.of(raw).live, call.labels, call.taints)
-        if change is None:
-            return ""
-        try:
-            await api.put(_path(machine), _with(raw, change))
-        except ClusterError as error:
-            if error.status == 409 and attempt < CONFLICTS - 1:
-                continue
-            raise
-        return change.summary
-    return None
-
-
-def _with(raw: dict[str, Any], change: NodeChange) -> dict[str, Any]:
-    """The Node with the change made, to be written under the version it was read with.
-
-    A whole write and not a patch: a patch of `spec.taints` would replace what others put there meanwhile.
-    """
-    meta, spec = raw["metadata"], raw.setdefault("spec", {})
-    labels = dict(meta.get("labels") or {})
-    for key, value in change.labels.items():
-        if value is None:
-            labels.pop(key, None)
-        else:
-            labels[key] = value
-    meta["labels"] = labels
-    meta["annotations"] = {**(meta.get("annotations") or {}), **change.annotations}
-    if change.taints is not None:
-        known = {(t["key"], t.get("value", ""), t["effect"]): t for t in spec.get("taints") or []}
-        spec["taints"] = [
-            known.get(taint, {"key": taint[0], "value": taint[1], "effect": taint[2]}) for taint in change.taints
-        ]
-    return raw
-
-
-def _same(node: NodeFacts, machine: str, server_id: int | None, uid: str | None) -> bool:
-    """Whether the node of this name is the machine's.
-
-    A UID that is not the known one is still the machine's where its provider id names the machine's server: somebody
-    deleted the Node and the kubelet was made to register anew.
-    """
-    known = uid is not None and node.provider_id != f"hcloud://{server_id}"
-    return node.uid == uid if known else is_node_of(node, machine, server_id)
-
-
-async def _read(api: ClusterApi, name: str) -> NodeFacts | None:
-    raw = await _read_raw(api, name)
-    return None if raw is None else NodeFacts.of(raw)
-
-
-async def _read_raw(api: ClusterApi, name: str) -> dict[str, Any] | None:
-    try:
-        return await api.get(_path(name))
-    except ClusterError as error:
-        if error.status == 404:
-            return None
-        raise
-
-
-def _path(name: str) -> str:
-    return f"/api/v1/nodes/{name}"
+    done = await write_node(
+        api, machine, lambda node: node.uid == uid, lambda node: change_for(node, call.labels, call.taints)
+    )
+    return None if done is None else done.summary

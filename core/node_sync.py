@@ -20,16 +20,22 @@ class LiveNode:
     labels: dict[str, str]
     annotations: dict[str, str]
     taints: tuple[tuple[str, str, str], ...]
+    unschedulable: bool = False
 
 
 @dataclass(frozen=True)
 class NodeChange:
-    """What to write. None removes a label; `taints` is the whole list to write, None where it stays."""
+    """What to write. None removes a label; `taints` is the whole list to write, None where it stays.
+
+    `dropped` are annotations to remove; `unschedulable` None leaves a cordon as it is.
+    """
 
     labels: dict[str, str | None] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     taints: tuple[tuple[str, str, str], ...] | None = None
     summary: str = ""
+    dropped: tuple[str, ...] = ()
+    unschedulable: bool | None = None
 
 
 def change_for(node: LiveNode, labels: dict[str, str], taints: list[Taint]) -> NodeChange | None:

@@ -14,6 +14,7 @@ from temporalio.worker import Worker
 from activities.audit import AuditActivities
 from activities.cluster_api import ClusterApis
 from activities.clusters import ClusterActivities
+from activities.cordon import CordonActivities
 from activities.credentials import CredentialActivities
 from activities.drain import DrainActivities
 from activities.hetzner_client import Cloud
@@ -79,6 +80,7 @@ def activities(client: Client, outside: World, settings: Settings) -> list[Calla
     keys = KeyActivities(cloud, vault)
     clusters = ClusterActivities(apis, vault, caches)
     nodes = NodeActivities(apis, caches)
+    cordons = CordonActivities(apis)
     lookups = TemporalLookups(client)
     return [
         credentials.probe_credential,
@@ -95,7 +97,8 @@ def activities(client: Client, outside: World, settings: Settings) -> list[Calla
         servers.delete_server,
         servers.await_server_gone,
         nodes.await_node,
-        nodes.cordon_node,
+        cordons.cordon_node,
+        cordons.uncordon_node,
         nodes.reap_node,
         nodes.sync_nodes,
         nodes.count_pods,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from kubernetes.aio import client
 
+from activities.cordon import CordonActivities
 from activities.drain import DrainActivities
-from activities.nodes import NodeActivities
 from core import machine_calls
 from core.drain_holds import Pauses
 from core.machine_calls import DrainOutcome, DrainResult, Hold
@@ -27,7 +27,7 @@ async def cordoned(stage: Stage, number: int = 1) -> str:
     call = machine_calls.CordonNode(
         cluster=CLUSTER, machine=f"pool-{number}", server_id=1000 + number, node_uid=None, operation_id="retire-1"
     )
-    done = await stage.run(NodeActivities(stage.apis, stage.caches).cordon_node, call)
+    done = await stage.run(CordonActivities(stage.apis).cordon_node, call)
     assert done.node_uid is not None
     return done.node_uid
 

@@ -1,11 +1,10 @@
-"""A node is waited for, brought into step, cordoned and reaped, and nobody else's things are touched."""
+"""A node is waited for, brought into step and reaped, and nobody else's things are touched."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-import pytest
 from kubernetes.aio import client
 from temporalio.exceptions import ApplicationError
 
@@ -13,7 +12,7 @@ from activities.nodes import NodeActivities
 from core import calls, machine_calls
 from core.labels import Effect, Taint
 from core.machine import Presence
-from core.node_keys import CORDONED_BY, NO_LOAD_BALANCER, OWNED_LABELS, OWNED_TAINTS
+from core.node_keys import OWNED_LABELS, OWNED_TAINTS
 from tests.cluster_world import eventually
 from tests.integration.activities_kubernetes.kube_stage import CLUSTER, Stage
 
@@ -126,33 +125,6 @@ async def test_a_sync_survives_others_writing_the_node_at_the_same_time(stage: S
     assert (await stage.world.core.read_node("pool-1")).metadata.labels["n"] == "4"
 
 
-async def cordon(stage: Stage, **given: Any) -> machine_calls.Cordoned:
-    fields = {"machine": "pool-1", "server_id": 1001, "node_uid": None, "operation_id": "retire-1"} | given
-    call = machine_calls.CordonNode(cluster=CLUSTER, **fields)
-    return await stage.run(NodeActivities(stage.apis, stage.caches).cordon_node, call)
-
-
-async def test_a_cordon_is_marked_as_ours_and_a_person_s_is_left_as_theirs(stage: Stage) -> None:
-    for number in (1, 2):
-        await stage.world.ready_node(number)
-    await stage.world.core.patch_node("pool-2", {"spec": {"unschedulable": True}})
-    ours = await cordon(stage)
-    await cordon(stage, machine="pool-2", server_id=1002)
-    first, second = await stage.world.core.read_node("pool-1"), await stage.world.core.read_node("pool-2")
-    assert (ours.presence, ours.node_uid) == (Presence.PRESENT, first.metadata.uid)
-    assert first.spec.unschedulable
-    assert first.metadata.annotations[CORDONED_BY] == "retire-1"
-    assert CORDONED_BY not in (second.metadata.annotations or {})
-    assert all(node.metadata.labels[NO_LOAD_BALANCER] == "true" for node in (first, second))
-
-
-@pytest.mark.parametrize("given", [{"machine": "nobody"}, {"server_id": 5}, {"server_id": 5, "node_uid": "x"}])
-async def test_there_is_nothing_to_cordon_where_the_machine_has_no_node(stage: Stage, given: dict[str, Any]) -> None:
-    await stage.world.ready_node(1)
-    assert (await cordon(stage, **given)).presence is Presence.ABSENT
-    assert not (await stage.world.core.read_node("pool-1")).spec.unschedulable
-
-
 async def reap(stage: Stage, **given: Any) -> bool:
     fields = {"machine": "pool-1", "server_id": 1001, "node_uid": None} | given
     call = machine_calls.ReapNode(cluster=CLUSTER, **fields)
@@ -183,7 +155,6 @@ async def test_another_machine_s_node_of_that_name_is_not_reaped(stage: Stage) -
 
 async def test_a_node_that_registered_anew_is_still_its_server_s(stage: Stage) -> None:
     await stage.world.ready_node(1)
-    assert (await cordon(stage, node_uid="its-uid-before")).presence is Presence.PRESENT
     assert await reap(stage, node_uid="its-uid-before")
 
 
