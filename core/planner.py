@@ -19,6 +19,7 @@ from core.names import machine_name
 from core.spec import PoolSpec
 
 SURGE = 1
+CREATING = (Phase.PLANNED, Phase.CREATING)  # before the cloud's answer; what boots holds up nobody
 CREATES_IN_FLIGHT = 5  # a project's accounts were locked by bursts of parallel creates; few at a time are safe
 
 
@@ -142,13 +143,14 @@ def _grow(spec: PoolSpec, situation: Situation, wanted: int, staying: int, now: 
         until = f"until {backoff.until:%H:%M:%S} UTC" if backoff.until else "until the spec or the credential changes"
         note = f"{missing} missing; no create {until}: {backoff.message}"
         return Plan(actions=[], notes=[note], wake_at=backoff.until)
-    in_flight = sum(machine.phase in BEFORE_READY for machine in situation.machines)
+    creating = sum(machine.phase in CREATING for machine in situation.machines)
+    coming = sum(machine.phase in BEFORE_READY for machine in situation.machines)
     room = spec.max + SURGE - len(situation.machines)
-    # After a failure one create probes whether the cause is over, so that a full pool does not fail at once.
-    allowed = min(missing, room, CREATES_IN_FLIGHT - in_flight, 1 - in_flight if backoff else missing)
+    # After a failure one machine probes whether the cause is over, so that a full pool does not fail at once.
+    allowed = min(missing, room, CREATES_IN_FLIGHT - creating, 1 - coming if backoff else missing)
     notes = []
     if allowed < missing:
-        notes.append(f"{missing - max(allowed, 0)} more to add once servers in flight are ready or gone")
+        notes.append(f"{missing - max(allowed, 0)} more to add once those in flight have their answer")
     return Plan(actions=[_provision(spec, situation, wanted, staying, i) for i in range(allowed)], notes=notes)
 
 

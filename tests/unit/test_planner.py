@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from core.backoff import Backoff, after_failure
 from core.cloud_errors import CloudClass
 from core.events import Reason
-from core.machine import BEFORE_READY, LEAVING, Machine, Phase, Presence
-from core.planner import CREATES_IN_FLIGHT, SURGE, Action, ActionKind, Freeze, Situation, plan, would_remove
+from core.machine import LEAVING, Machine, Phase, Presence
+from core.planner import CREATES_IN_FLIGHT, CREATING, SURGE, Action, ActionKind, Freeze, Situation, plan, would_remove
 from core.spec import PoolSpec
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
@@ -84,7 +84,7 @@ def test_invariants_hold_in_every_state(
     assert not (creates and surplus), "never both in one pass"
     if creates:
         assert len(table) + len(creates) <= high + SURGE
-        assert sum(m.phase in BEFORE_READY for m in table) + len(creates) <= CREATES_IN_FLIGHT
+        assert sum(m.phase in CREATING for m in table) + len(creates) <= CREATES_IN_FLIGHT
         assert len(staying) - len(retires) + len(creates) <= wanted.within_bounds(target)
         assert not {action.machine for action in creates} & {m.name for m in table}
     if deleting:
@@ -179,6 +179,15 @@ def test_failures_in_flight_together_count_once() -> None:
     first = after_failure(None, CloudClass.STOCK, "a", NOW)
     second = after_failure(first, CloudClass.STOCK, "b", NOW + timedelta(seconds=1))
     assert (second.failures, second.until) == (1, first.until)
+
+
+def test_servers_that_boot_hold_up_no_create_and_those_without_an_answer_do() -> None:
+    booting = [machine(serial, Phase.BOOTING, ready=None) for serial in range(20)]
+    assert len(plan(spec(0, 50), situation(booting, 50), NOW).actions) == CREATES_IN_FLIGHT
+    asked = [machine(serial, Phase.CREATING, ready=None) for serial in range(3)]
+    ahead = plan(spec(0, 50), situation(asked, 50), NOW)
+    assert len(ahead.actions) == CREATES_IN_FLIGHT - 3
+    assert ahead.notes == ["45 more to add once those in flight have their answer"]
 
 
 def test_invalid_spec_is_not_tried_again() -> None:
