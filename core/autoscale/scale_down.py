@@ -12,18 +12,13 @@ from datetime import datetime
 
 from core.autoscale.board import Board
 from core.autoscale.cluster import Cluster, Pool
-from core.autoscale.drainable import block, lingers, minutes, moves
-from core.autoscale.groups import Group, grouped
+from core.autoscale.drainable import lingers, minutes
+from core.autoscale.moving import Mover, Why
 from core.autoscale.nodes import Node
-from core.autoscale.pack import rank
-from core.autoscale.placing import Placed
-from core.autoscale.pods import Pod
 from core.autoscale.quantities import CPU, MEMORY, shown
 from core.autoscale.reasons import NodeReason
 from core.autoscale.rooms import Room
 from core.autoscale.verdicts import NodeVerdict
-
-Why = tuple[NodeReason, str, str]  # a reason, a sentence, and the pod that it is about, if any
 
 
 class ScaleDown:
@@ -36,6 +31,7 @@ class ScaleDown:
         self.nodes: list[NodeVerdict] = []
         self.unneeded: dict[str, datetime] = {}
         self._cluster, self._board, self._now = cluster, board, now
+        self._mover = Mover(cluster, board, now)
         self._pools = {pool.spec.name: pool for pool in cluster.pools}
         self._spare = {name: pool.target - pool.spec.min for name, pool in self._pools.items()}
         self._use = {name: self._used(name) for name in board.by_node}
@@ -68,10 +64,7 @@ class ScaleDown:
 
     def _turn(self, room: Room) -> tuple[bool, float, float, str]:
         since = self._cluster.past.unneeded.get(room.name, self._now)
-        return bool(self._moving(room)), since.timestamp(), self._use[room.name][0], room.name
-
-    def _moving(self, room: Room) -> list[Pod]:
-        return [pod for pod in self._board.on_node[room.name] if moves(pod, self._now)]
+        return bool(self._mover.pods_of(room)), since.timestamp(), self._use[room.name][0], room.name
 
     def _used(self, name: str) -> tuple[float, str]:
         """The larger share of cpu and memory that is asked for, DaemonSets' and static pods counted, in words too."""
@@ -90,7 +83,7 @@ class ScaleDown:
 
     def _stays(self, room: Room) -> Why | None:
         """Why the node stays; None when it is unneeded, and its pods have been moved in thought."""
-        pool, pods = self._pools[room.node.pool], self._moving(room)
+        pool, pods = self._pools[room.node.pool], self._mover.pods_of(room)
         why = _untouchable(room.node, pool)
         if why:
             return why
@@ -103,55 +96,11 @@ class ScaleDown:
         if share >= pool.spec.scale_down_threshold:
             limit = f"which is not below {pool.spec.scale_down_threshold:.0%}"
             return NodeReason.NOT_UNDERUTILIZED, f"{words}, {limit}", ""
-        why = self._held(pods) or self._move(room, pods)
+        why = self._mover.clear(room)
         if why is None:
             room.closed = True
             self._spare[pool.spec.name] -= 1
         return why
-
-    def _held(self, pods: list[Pod]) -> Why | None:
-        for pod in pods:
-            found = block(pod, self._cluster, self._now)
-            if found:
-                return NodeReason.BLOCKED, f"{pod.key}, {found.reason}: {found.message}", pod.key
-        for pod in pods:
-            kind = self._board.kinds.of(pod)
-            rules = pod.unsupported or (
-                ("another pod's anti-affinity to it",) if self._board.kinds.repelled(kind) else ()
-            )
-            if rules:
-                return NodeReason.UNSUPPORTED, f"{pod.key} has what cannot be evaluated: {', '.join(rules)}", pod.key
-        return None
-
-    def _move(self, origin: Room, pods: list[Pod]) -> Why | None:
-        """Move pods to nodes that stay. The node goes on counting in their spreads, as it does until it is gone."""
-        kinds = self._board.kinds
-        groups = sorted(grouped(pods, kinds), key=lambda g: (*rank(g, origin.node.allocatable), g.pod.key))
-        done: list[tuple[Group, Placed]] = []
-        for group in groups:
-            origin.take(group.pod, group.kind, -len(group.pods))
-        for group in groups:
-            rooms = (room for room in self._board.allowed(group.pod) if not room.closed and room is not origin)
-            placed = self._board.placing(group).place(rooms, len(group.pods))
-            done.append((group, placed))
-            held = sum(count for _, count in placed)
-            if held < len(group.pods):
-                self._undo(origin, groups, done)
-                pod = group.pods[held]
-                asks = ", ".join(f"{name} {shown(name, amount)}" for name, amount in pod.requests)
-                return NodeReason.NO_PLACE, f"{pod.key} fits no other node that stays; it asks for {asks}", pod.key
-        for group, placed in done:
-            rooms_of_pods = (room for room, count in placed for _ in range(count))
-            for pod, room in zip(group.pods, rooms_of_pods, strict=True):
-                self._board.on_node[room.name].append(pod)
-        return None
-
-    def _undo(self, origin: Room, groups: list[Group], done: list[tuple[Group, Placed]]) -> None:
-        for group, placed in done:
-            for room, count in placed:
-                room.take(group.pod, group.kind, -count)
-        for group in groups:
-            origin.take(group.pod, group.kind, len(group.pods))
 
     def _choose(self, growing: bool) -> None:
         """Of the unneeded nodes, say which go: empty ones up to a number, else one, when nothing else is going."""
@@ -161,7 +110,7 @@ class ScaleDown:
         gone = 0
         for name, since in self.unneeded.items():
             room = self._board.by_node[name]
-            pods, after = self._moving(room), self._pools[room.node.pool].spec.scale_down_after
+            pods, after = self._mover.pods_of(room), self._pools[room.node.pool].spec.scale_down_after
             time = f"unneeded for {minutes(self._now - since)} of {minutes(after)}"
             words = f"{self._use[name][1]}; {time}"
             if self._now - since < after:

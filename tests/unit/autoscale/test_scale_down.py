@@ -13,7 +13,7 @@ from core.autoscale.decide import decide
 from core.autoscale.pods import Pod
 from core.autoscale.reasons import BlockingReason, NodeReason
 from core.autoscale.selectors import Operator, Requirement, Selector
-from core.node_keys import CORDONED_BY
+from core.node_keys import CORDONED_BY, TO_BE_DELETED
 from tests.unit.autoscale.builders import NOW, REQUIRED, cluster, node, pod, pods, pool
 
 R, B = NodeReason, BlockingReason
@@ -128,6 +128,8 @@ SCENARIOS: list[tuple[str, Cluster, NodeReason, BlockingReason | None]] = [
     ("cordoned by somebody, with pods", pair(here(), n1={"cordoned": True}), R.CORDONED, None),
     ("cordoned by somebody, empty", pair(n1={"cordoned": True}), R.REMOVED_EMPTY, None),
     ("cordoned by an operation", pair(n1={"cordoned": True, "notes": {CORDONED_BY: "repair-1"}}), R.IN_OPERATION, None),
+    ("tainted to go by somebody else", pair(n1={"taints": [{"key": TO_BE_DELETED, "effect": "NoSchedule"}]}),
+     R.REMOVED_EMPTY, None),
     ("not ready", pair(n1={"ready": False}), R.NOT_READY, None),
     ("leaving", pair(of={"leaving": frozenset({"n1"}), "target": 1}), R.BEING_DELETED, None),
     ("a node was added", pair(past=unneeded("n1", added=ago(9))), R.IN_COOLDOWN, None),
