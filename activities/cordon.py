@@ -8,19 +8,22 @@ from temporalio import activity
 
 from activities.cluster_api import ClusterApis
 from activities.cluster_errors import ClusterError, as_temporal
+from activities.kube_events import EventWriter
 from activities.node_writes import is_machines, write_node
 from core import autoscale_calls, machine_calls
 from core.autoscale_calls import Uncordoned
 from core.cordon import cordon, uncordon
+from core.kube_events import About, AboutKind, EventReason
 from core.machine import Presence
 from core.machine_calls import Cordoned
 
 
 class CordonActivities:
-    """Activities that keep pods off a node, and let them on it again."""
+    """Activities that keep pods off a node, and let them on it again, of which the cluster's users are told."""
 
-    def __init__(self, apis: ClusterApis) -> None:
+    def __init__(self, apis: ClusterApis, events: EventWriter) -> None:
         self._apis = apis
+        self._events = events
 
     @activity.defn(name=machine_calls.CORDON_NODE.name)
     async def cordon_node(self, call: machine_calls.CordonNode) -> Cordoned:
@@ -53,4 +56,6 @@ class CordonActivities:
             raise as_temporal(error) from error
         if done is None:
             return Uncordoned(presence=Presence.ABSENT)
+        about = About(AboutKind.NODE, call.machine, done.uid)
+        self._events.tell(call.cluster, about, EventReason.SCALE_DOWN_FAILED, call.why, warning=True)
         return Uncordoned(presence=Presence.PRESENT, undone=done.summary)

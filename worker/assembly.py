@@ -20,6 +20,7 @@ from activities.drain import DrainActivities
 from activities.hetzner_client import Cloud
 from activities.join import JoinActivities
 from activities.keys import KeyActivities
+from activities.kube_events import EventWriter
 from activities.listing import ServerListings
 from activities.node_cache import NodeCaches
 from activities.nodes import NodeActivities
@@ -54,6 +55,7 @@ class World:
     apis: ClusterApis
     caches: NodeCaches
     listings: ServerListings
+    events: EventWriter
 
 
 @asynccontextmanager
@@ -63,9 +65,11 @@ async def world(client: Client, settings: Settings) -> AsyncIterator[World]:
     cloud = Cloud(settings.cloud_endpoint)
     apis = ClusterApis(vault)
     caches = NodeCaches(apis)
+    events = EventWriter(apis)
     try:
-        yield World(vault, cloud, apis, caches, ServerListings(cloud, vault, settings.listing_s))
+        yield World(vault, cloud, apis, caches, ServerListings(cloud, vault, settings.listing_s), events)
     finally:
+        await events.close()
         await caches.close()
         await apis.close()
         cloud.close()
@@ -80,7 +84,7 @@ def activities(client: Client, outside: World, settings: Settings) -> list[Calla
     keys = KeyActivities(cloud, vault)
     clusters = ClusterActivities(apis, vault, caches)
     nodes = NodeActivities(apis, caches)
-    cordons = CordonActivities(apis)
+    cordons = CordonActivities(apis, outside.events)
     lookups = TemporalLookups(client)
     return [
         credentials.probe_credential,

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from temporalio.testing import ActivityEnvironment
 
 from activities.cluster_api import ClusterApis
+from activities.kube_events import EventWriter
 from activities.node_cache import NodeCaches
 from activities.vault import ClusterAccess, Vault
 from core.calls import ClusterRef, Connection, JoinMethod, ProjectRef
@@ -60,6 +61,7 @@ class Stage:
     vault: OpenVault
     apis: ClusterApis
     caches: NodeCaches
+    events: EventWriter
     beats: list[Any] = field(default_factory=list)
 
     @property
@@ -80,8 +82,10 @@ async def staged(world: World, join: JoinMethod | None = None) -> AsyncIterator[
     vault = OpenVault(world.kubeconfig.read_text(), join or world.join, world.url, world.version)
     apis = ClusterApis(cast("Vault", vault))
     caches = NodeCaches(apis)
+    events = EventWriter(apis)
     try:
-        yield Stage(world, vault, apis, caches)
+        yield Stage(world, vault, apis, caches, events)
     finally:
+        await events.close()
         await caches.close()
         await apis.close()

@@ -26,13 +26,13 @@ THEIRS = {"key": "team.example/maintenance", "effect": "NoSchedule"}
 async def cordon(stage: Stage, **given: Any) -> Cordoned:
     fields = {"machine": "pool-1", "server_id": 1001, "node_uid": None, "operation_id": "retire-1"} | given
     call = machine_calls.CordonNode(cluster=CLUSTER, **fields)
-    return await stage.run(CordonActivities(stage.apis).cordon_node, call)
+    return await stage.run(CordonActivities(stage.apis, stage.events).cordon_node, call)
 
 
 async def uncordon(stage: Stage, uid: str | None, **given: Any) -> Uncordoned:
     fields = {"machine": "pool-1", "node_uid": uid, "operation_id": "retire-1", "why": "a pod landed"} | given
     call = autoscale_calls.UncordonNode(cluster=CLUSTER, **fields)
-    return await stage.run(CordonActivities(stage.apis).uncordon_node, call)
+    return await stage.run(CordonActivities(stage.apis, stage.events).uncordon_node, call)
 
 
 async def written(stage: Stage, name: str = "pool-1") -> tuple[bool, dict[str, str], dict[str, str]]:

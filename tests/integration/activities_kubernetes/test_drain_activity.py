@@ -27,7 +27,7 @@ async def cordoned(stage: Stage, number: int = 1) -> str:
     call = machine_calls.CordonNode(
         cluster=CLUSTER, machine=f"pool-{number}", server_id=1000 + number, node_uid=None, operation_id="retire-1"
     )
-    done = await stage.run(CordonActivities(stage.apis).cordon_node, call)
+    done = await stage.run(CordonActivities(stage.apis, stage.events).cordon_node, call)
     assert done.node_uid is not None
     return done.node_uid
 
