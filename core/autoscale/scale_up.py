@@ -7,42 +7,22 @@ least is grown first, then the next one for what is left, until nothing is left 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from core.autoscale.board import Board
-from core.autoscale.cluster import Cluster, Pool
-from core.autoscale.fit import Misfit, node_misfit, room_misfit
+from core.autoscale.candidate import Candidate, servers
+from core.autoscale.cluster import Cluster
+from core.autoscale.fit import node_misfit, room_misfit
 from core.autoscale.groups import Group, Signature, grouped
 from core.autoscale.pack import Packing, Wanted, decreasing, pack, rank, waste
 from core.autoscale.placing import Domains, Placed
-from core.autoscale.pods import HOSTNAME, Pod
-from core.autoscale.quantities import CPU, MEMORY, shown
-from core.autoscale.reasons import FitReason, PodReason, PoolReason
+from core.autoscale.pods import Pod
+from core.autoscale.quantities import CPU, MEMORY
+from core.autoscale.reasons import PodReason, PoolReason
 from core.autoscale.rooms import Room
 from core.autoscale.verdicts import PodVerdict, Resize
 
 NAMED = 5  # pools that a sentence goes through; with fifty of them it would not be read
-
-
-@dataclass(slots=True)
-class _Candidate:
-    """A pool as one to grow: an empty node of it, how many it may add, and why it may not."""
-
-    pool: Pool
-    empty: Room
-    room: int
-    skip: PoolReason | None
-    misfits: dict[int, Misfit] = field(default_factory=dict)
-    fitting: list[int] = field(default_factory=list)
-    shape: Signature = ()
-    added: int = 0
-    pods: int = 0
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        return self.pool.spec.name
 
 
 class ScaleUp:
@@ -57,11 +37,13 @@ class ScaleUp:
         self._packed: dict[tuple[Signature, int], Packing] = {}
         self._spread: dict[int, list[Domains]] = {}
         pools = sorted(cluster.pools, key=lambda pool: pool.spec.name)
-        self._candidates = [_candidate(pool, board, now) for pool in pools]
+        self._candidates = [Candidate.of(pool, board, now) for pool in pools]
         for pod in cluster.pods:
             self._seat_daemon(pod)
         self._sort_out()
-        self._match()
+        for candidate in self._candidates:
+            candidate.match(self._groups, board.kinds)
+        self._shapes = {candidate.name: candidate.shape() for candidate in self._candidates}
         self._fill_upcoming()
         self._grow()
         for number in self._groups:
@@ -71,10 +53,10 @@ class ScaleUp:
     @property
     def sizes(self) -> tuple[Resize, ...]:
         """The pools whose size changes, by name."""
-        changes = (_grown(candidate) or self._withdrawn(candidate) for candidate in self._candidates)
+        changes = (candidate.grown() or self._withdrawn(candidate) for candidate in self._candidates)
         return tuple(change for change in changes if change)
 
-    def _withdrawn(self, candidate: _Candidate) -> Resize | None:
+    def _withdrawn(self, candidate: Candidate) -> Resize | None:
         """What a pool in backoff could not create is given up once no pod waits for it, or it would come too late."""
         pool = candidate.pool
         if candidate.skip is not PoolReason.IN_BACKOFF or any(self._left[number] for number in candidate.fitting):
@@ -82,7 +64,7 @@ class ScaleUp:
         count = min(pool.missing, pool.target - pool.spec.min)
         if count <= 0:
             return None
-        message = f"{_servers(count)} could not be created and no pod waits for them any more"
+        message = f"{servers(count)} could not be created and no pod waits for them any more"
         return Resize(candidate.name, -count, pool.target - count, message)
 
     def _seat_daemon(self, pod: Pod) -> None:
@@ -144,23 +126,6 @@ class ScaleUp:
             return PodVerdict(pod.key, PodReason.UNSUPPORTED, message)
         return None
 
-    def _match(self) -> None:
-        """Find which pools' empty nodes would hold a pod of which group."""
-        kinds = self._board.kinds
-        for candidate in self._candidates:
-            by_node: dict[Signature, Misfit | None] = {}
-            for number, group in self._groups.items():
-                if group.signature not in by_node:
-                    by_node[group.signature] = node_misfit(group.pod, candidate.empty.node)
-                misfit = by_node[group.signature] or room_misfit(group.pod, group.kind, candidate.empty, kinds)
-                if misfit is None and group.pod.spreads and HOSTNAME not in candidate.empty.node.labels:
-                    misfit = Misfit(FitReason.SPREAD, f"its nodes have no label {HOSTNAME}")
-                if misfit:
-                    candidate.misfits[number] = misfit
-                else:
-                    candidate.fitting.append(number)
-            candidate.shape = (*_inside(candidate.empty), tuple(candidate.fitting))
-
     def _fill_upcoming(self) -> None:
         """Place pods on servers that are on their way, pool by pool as if these were bought now.
 
@@ -197,7 +162,7 @@ class ScaleUp:
         self._left[number] -= len(rooms)
         return list(zip(group.pods[first:], rooms, strict=False))
 
-    def _wanted(self, candidate: _Candidate) -> list[Wanted]:
+    def _wanted(self, candidate: Candidate) -> list[Wanted]:
         return [
             Wanted(number, self._groups[number], self._left[number], self._domains(number))
             for number in candidate.fitting
@@ -218,12 +183,12 @@ class ScaleUp:
             others = sorted((w, name) for w, name, _, _ in options if name != chosen.name)
             self._commit(chosen, packing, wasted, others)
 
-    def _packing(self, candidate: _Candidate) -> Packing | None:
+    def _packing(self, candidate: Candidate) -> Packing | None:
         """What the pool would hold of all that is left. Pools whose empty nodes are alike pack alike."""
         most = candidate.room - candidate.added
         if candidate.skip or most <= 0:
             return None
-        key = (candidate.shape, most)
+        key = (self._shapes[candidate.name], most)
         if key not in self._packed:
             self._packed[key] = pack(self._wanted(candidate), candidate.empty, most, self._board.kinds)
         return self._packed[key]
@@ -238,24 +203,21 @@ class ScaleUp:
         """Drop the packings that no longer hold, now that there are new nodes and these groups are smaller."""
         self._spread.clear()
         stale = set(placed) | {number for number, group in self._groups.items() if group.pod.spreads}
-        shapes = {candidate.shape for candidate in self._candidates if not stale.isdisjoint(candidate.fitting)}
+        shapes = {self._shapes[c.name] for c in self._candidates if not stale.isdisjoint(c.fitting)}
         self._packed = {key: packing for key, packing in self._packed.items() if key[0] not in shapes}
 
-    def _commit(self, chosen: _Candidate, packing: Packing, wasted: float, others: list[tuple[float, str]]) -> None:
+    def _commit(self, chosen: Candidate, packing: Packing, wasted: float, others: list[tuple[float, str]]) -> None:
         for number, room in enumerate(packing.rooms, chosen.added + 1):
             room.node, room.name = chosen.empty.node, f"{chosen.name} (new {number})"
         # New nodes count as domains of spreads from now on; what still waits did not fit them.
         self._board.rooms.extend(packing.rooms)
         chosen.added += len(packing.rooms)
-        note = _arithmetic(packing, chosen.empty, wasted)
-        if others:
-            note += f", {others[0][1]} would waste {others[0][0] / 2:.0%}"
-        chosen.notes.append(note)
+        chosen.note(packing, wasted, others)
         for number, placed in packing.placed.items():
             taken = self._take(number, placed)
             chosen.pods += len(taken)
             for pod, room in taken:
-                message = f"{room.name} holds it; the pool grows by {_servers(len(packing.rooms))}"
+                message = f"{room.name} holds it; the pool grows by {servers(len(packing.rooms))}"
                 self.pods.append(PodVerdict(pod.key, PodReason.TRIGGERED, message, chosen.name, room.name))
         self._forget(packing.placed)
 
@@ -275,64 +237,9 @@ class ScaleUp:
             reason = PodReason.MAX_SIZE if stops else PodReason.NO_POOL
         # The pools that would hold it come first: there something can be done.
         ordered = sorted(self._candidates, key=lambda candidate: number in candidate.misfits)
-        lines = [_why(candidate, number) for candidate in ordered[:NAMED]]
+        lines = [candidate.why_not(number) for candidate in ordered[:NAMED]]
         if len(ordered) > NAMED:
             lines.append(f"{len(ordered) - NAMED} more pools do not hold it either")
         message = "; ".join(lines) or "the cluster has no pool"
         for pod in group.pods[len(group.pods) - left :]:
             self.pods.append(PodVerdict(pod.key, reason, message))
-
-
-def _candidate(pool: Pool, board: Board, now: datetime) -> _Candidate:
-    skip = pool.held_back(now)
-    if skip is None and pool.target >= pool.spec.max:
-        skip = PoolReason.MAX_SIZE
-    return _Candidate(pool, board.empty(pool.template), pool.spec.max - pool.target, skip)
-
-
-def _inside(empty: Room) -> Signature:
-    """All of an empty node that packing looks at."""
-    amounts = (tuple(sorted(empty.node.allocatable.items())), tuple(sorted(empty.free.items())))
-    return (
-        *amounts,
-        tuple(sorted(empty.kinds.items())),
-        frozenset(empty.ports.items()),
-        frozenset(empty.apart.items()),
-    )
-
-
-def _grown(candidate: _Candidate) -> Resize | None:
-    if not candidate.added:
-        return None
-    message = f"{_servers(candidate.added)} for {_pods(candidate.pods)}: {'; '.join(candidate.notes)}"
-    return Resize(candidate.name, candidate.added, candidate.pool.target + candidate.added, message)
-
-
-def _why(candidate: _Candidate, number: int) -> str:
-    pool, misfit = candidate.pool, candidate.misfits.get(number)
-    if misfit:
-        return f"pool {candidate.name}, a new node: {misfit.message}"
-    if candidate.skip is PoolReason.PAUSED:
-        return f"pool {candidate.name} would hold it and is paused"
-    if candidate.skip is PoolReason.FROZEN:
-        return f"pool {candidate.name} would hold it, and the cloud refuses its token"
-    if candidate.skip is PoolReason.IN_BACKOFF and pool.backoff:
-        return f"pool {candidate.name} would hold it and is in backoff: {pool.backoff.message}"
-    size = pool.target + candidate.added
-    return f"pool {candidate.name} would hold it and has {size} of at most {pool.spec.max} servers"
-
-
-def _arithmetic(packing: Packing, empty: Room, wasted: float) -> str:
-    parts = [
-        f"{resource} {shown(resource, asked)} is asked and each has {shown(resource, empty.free.get(resource, 0))} free"
-        for resource, asked in packing.asked.items()
-    ]
-    return f"{', '.join(parts)}; {wasted / 2:.0%} would be wasted"
-
-
-def _servers(count: int) -> str:
-    return "1 server" if count == 1 else f"{count} servers"
-
-
-def _pods(count: int) -> str:
-    return "1 pod" if count == 1 else f"{count} pods"
