@@ -20,6 +20,7 @@ from core.cloud_errors import CloudClass, CloudFailure
 
 # A token that may write is told that the body is wrong; one that may only read is turned away before that.
 _MAY_WRITE = ("invalid_input", "json_error")
+_ARCHITECTURES = {"x86": "amd64", "arm": "arm64"}
 _READ_ONLY = ("token_readonly", "forbidden")
 
 
@@ -59,6 +60,7 @@ class CredentialActivities:
             # A type that nobody sells today exists all the same; as advice it would be of no use.
             known_types=sorted(name for name, each in known.items() if each is chosen or _sold_in(each)),
             sold_in=_sold_in(chosen) if chosen else [],
+            server=_size(chosen) if chosen else None,
         )
 
 
@@ -92,6 +94,16 @@ def _sold_in(server_type: BoundServerType) -> list[str]:
         str(each.location.name)
         for each in server_type.locations or []
         if each.available and not _ended(each.deprecation, now)
+    )
+
+
+def _size(server_type: BoundServerType) -> calls.ServerType:
+    return calls.ServerType(
+        name=str(server_type.name),
+        cores=int(server_type.cores or 0),
+        memory_gb=float(server_type.memory or 0),
+        disk_gb=int(server_type.disk or 0),
+        architecture=_ARCHITECTURES.get(str(server_type.architecture), str(server_type.architecture)),
     )
 
 

@@ -89,6 +89,7 @@ def _join(
         version=Version.parse(connection.version),
         labels=node_labels(call.pool, call.owner.pool_id, call.machine, call.labels),
         taints=call.taints,
+        server=call.server,
     )
 
 

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
+from core.autoscale.nodes import Node, read_node
 from core.machine import Presence
 from core.machine_calls import NodeSeen
 from core.node_sync import LiveNode
@@ -21,7 +22,7 @@ _SET_UP_BY = {
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """One Node. `ready` is None while it has no Ready condition or the condition is Unknown."""
+    """One Node. `ready` is None while it has no Ready condition or it is Unknown; `shape` is what decisions need."""
 
     name: str
     uid: str
@@ -33,6 +34,7 @@ class NodeFacts:
     unschedulable: bool
     ready: bool | None
     ready_message: str
+    shape: Node
 
     @classmethod
     def of(cls, raw: dict[str, Any]) -> NodeFacts:
@@ -50,6 +52,7 @@ class NodeFacts:
             unschedulable=bool(spec.get("unschedulable")),
             ready={"True": True, "False": False}.get(condition.get("status", "")),
             ready_message=condition.get("message", ""),
+            shape=read_node(raw),
         )
 
     @property

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel
 
-from core.calls import Call, ClusterRef, Nothing, Owner, ProjectRef
+from core.calls import Call, ClusterRef, Nothing, Owner, ProjectRef, ServerType
 from core.labels import Taint
 from core.machine import Presence
 
@@ -51,6 +51,7 @@ class CreateServer(BaseModel):
     ssh_key_id: int
     labels: dict[str, str]
     taints: list[Taint]
+    server: ServerType | None = None
 
 
 class ServerSeen(BaseModel):

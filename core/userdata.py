@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from core.calls import JoinMethod
+from core.calls import JoinMethod, ServerType
 from core.errors import FieldRefused
 from core.join_scripts import agent_script, kubeadm_script
 from core.labels import Taint
+from core.reserved import reserved_for
 from core.version import Version
 
 KUBEADM_FILE = "/etc/kubernetes/managed-pool-join.yaml"
@@ -40,6 +41,12 @@ class Join:
     version: Version
     labels: dict[str, str]
     taints: list[Taint]
+    server: ServerType | None = None
+
+    @property
+    def kubelet_flags(self) -> dict[str, str]:
+        """What the kubelet keeps from pods, as its flags; none where the server's size is not known."""
+        return reserved_for(self.server).kubelet_flags if self.server else {}
 
     @property
     def token(self) -> str:
@@ -69,6 +76,8 @@ def _agent_files(join: Join) -> list[dict[str, str]]:
         "node-label": [f"{key}={value}" for key, value in sorted(join.labels.items())],
         "node-taint": [str(taint) for taint in join.taints],
     }
+    if join.kubelet_flags:
+        config["kubelet-arg"] = [f"{name}={value}" for name, value in join.kubelet_flags.items()]
     return [
         _file(f"{folder}/config.yaml", json.dumps(config, indent=1), "0600"),
         _file(SCRIPT_FILE, agent_script(_agent_settings(join)), "0700"),
@@ -113,6 +122,7 @@ def _kubeadm_files(join: Join) -> list[dict[str, str]]:
             "kubeletExtraArgs": [
                 {"name": "node-labels", "value": labels},
                 {"name": "provider-id", "value": "hcloud://INSTANCE_ID"},
+                *({"name": name, "value": value} for name, value in join.kubelet_flags.items()),
             ],
         },
     }

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from core import cloud_errors, conditions, errors, events, machine
+from core.autoscale import reasons
 
 FOLDER = Path(__file__).parent / "reference"
 INTERRUPTED = 130  # a shell's 128 + SIGINT
@@ -26,6 +27,7 @@ def documents() -> dict[str, str]:
     return {
         "conditions.md": _page("Conditions", _CONDITIONS, _meanings(conditions.ConditionType), _PHASES, _phases()),
         "events.md": _page("Events", _EVENTS, _meanings(events.Reason)),
+        "autoscaling.md": _page("Reasons of the autoscaler", _AUTOSCALING, *_reasons()),
         "errors.md": _page("Errors", _ERRORS, _refusals(), _CLOUD, _cloud_classes()),
     }
 
@@ -52,6 +54,13 @@ def _target(node: ast.Assign) -> str:
 def _meanings(enumeration: type[StrEnum]) -> str:
     rows = ((f"`{enumeration[name]}`", text) for name, text in comments(enumeration).items())
     return _table(("name", "meaning"), rows)
+
+
+def _reasons() -> Iterator[str]:
+    """A heading and a table for each list of the autoscaler's reasons."""
+    for title, kind in _REASONS.items():
+        rows = ((f"`{member.value}`", member.meaning) for member in kind)
+        yield f"## {title}\n\n{_table(('reason', 'meaning'), rows)}"
 
 
 def _phases() -> str:
@@ -111,6 +120,18 @@ A pool's conditions say how it stands now. Each is worked out again on every pas
 `since` moves only when its status changes. `lbr cp pool describe CLUSTER POOL` shows them; while they are true, the
 search attribute `LbrConditions` holds their names, so that one search of Temporal finds every pool that, say, is
 waiting for quota. What to do about each is in [troubleshooting](../operations.md#troubleshooting)."""
+
+_AUTOSCALING = """\
+What `lbr cp pool explain` answers for a pod that waits and for a node that stays, by the names that Cluster Autoscaler
+and the scheduler have for it where they have one. How decisions are made is in [autoscaling](../autoscaling.md)."""
+
+_REASONS = {
+    "What is done about a pod that waits": reasons.PodReason,
+    "Why a node stays, or goes": reasons.NodeReason,
+    "Why a pod keeps its node": reasons.BlockingReason,
+    "Why a pod does not fit a node": reasons.FitReason,
+    "Why a pool gets no servers": reasons.PoolReason,
+}
 
 _PHASES = """\
 ## Phases of a machine

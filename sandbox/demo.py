@@ -21,7 +21,7 @@ from sandbox.layout import CLUSTER, ORGANIZATION, ClusterKind, Layout
 from sandbox.proof import Left, Proof
 from sandbox.stage import Stage
 
-POOL = "workers"
+POOL, ELASTIC = "workers", "elastic"
 PODS = 3
 NOTHING = Left(0, 0, 0, 0, 0)
 
@@ -45,6 +45,30 @@ def credential_and_cluster(stage: Stage) -> None:
     stage.lbr("cp", "register", CLUSTER, "--kubeconfig", str(facts["kubeconfig"]), "--join", stage.box.join)
     [cluster] = json.loads(stage.lbr("cp", "list", "-o", "json", quiet=True))
     stage.claim(f"it answers as {cluster['version']}", cluster["health"] == "Valid")
+
+
+def autoscale(stage: Stage, proof: Proof) -> None:
+    """From nothing to as many machines as the pods need, and back to nothing, by kubectl alone."""
+    stage.heading("A pool of nothing grows with its pods and goes with them")
+    where = ("--credential", "hetzner-prod", "--location", "hel1", "--server-type", "cx23")
+    bounds = ("--min", "0", "--max", "5", "--scale-down-after", "5s")
+    stage.lbr("cp", "pool", "create", CLUSTER, ELASTIC, *where, *bounds)
+    stage.claim("zero stays zero while no pod waits", proof.cloud("servers") == [])
+    stage.kubectl("create", "deployment", "web", "--image=web")
+    stage.watch(ELASTIC, ready(1), 60)
+    stage.claim("one pod that waits brings one server", len(proof.cloud("servers")) == 1)
+    stage.kubectl("set", "resources", "deployment/web", "--requests=cpu=1500m")
+    stage.kubectl("scale", "deployment/web", f"--replicas={PODS}")
+    stage.watch(ELASTIC, ready(PODS), 60)
+    stage.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    stage.lbr("cp", "pool", "explain", CLUSTER)
+    stage.claim(f"{PODS} pods of 1.5 cpu run on {PODS} servers of 2", len(proof.cloud("servers")) == PODS)
+    stage.kubectl("scale", "deployment/web", "--replicas=0")
+    stage.watch(ELASTIC, ready(0), 120)
+    stage.claim("without pods no server is left", proof.cloud("servers") == [])
+    stage.kubectl("delete", "deployment/web")
+    stage.lbr("cp", "pool", "delete", CLUSTER, ELASTIC)
+    stage.watch(ELASTIC, lambda view: not view, 60)
 
 
 def create(stage: Stage, proof: Proof) -> None:
@@ -118,7 +142,7 @@ def tell(box: Sandbox) -> int:
     stage.say(f"Temporal UI: {box.facts()['temporal_ui']}")
     proof = Proof(box)
     credential_and_cluster(stage)
-    for chapter in (create, change, pause, delete):
+    for chapter in (autoscale, create, change, pause, delete):
         chapter(stage, proof)
     return stage.claims
 

@@ -89,6 +89,8 @@ class Sandbox:
             "HCLOUD_ENDPOINT": f"http://127.0.0.1:{ports.hetzner}/v1",
             "LBR_SERVER_LISTING_SECONDS": "5",
             "LBR_CLOUD_POLL_SECONDS": "0.5",
+            "LBR_SCALE_DOWN_DELAY_AFTER_ADD_SECONDS": "10",
+            "LBR_SCALE_DOWN_DELAY_AFTER_FAILURE_SECONDS": "10",
         }
 
     def _key(self) -> PlatformKey:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 
 from core.errors import NotFound, PoolsError
-from sandbox.launcher import Sandbox
+from sandbox.launcher import BIN, Sandbox
 from sandbox.layout import CLUSTER
 
 View = dict[str, Any]
@@ -55,6 +56,16 @@ class Stage:
         if done.returncode != 0:
             raise Claimed(f"`lbr {shlex.join(words)}` ended with {done.returncode}: {done.stderr.strip()}")
         return done.stdout
+
+    def kubectl(self, *words: str) -> None:
+        """Run `kubectl` on the sandbox's cluster, print the command and what it prints. Raises Claimed."""
+        self.console.print(f"  $ kubectl {shlex.join(words)}", style="cyan", markup=False)
+        command = [str(BIN / "kubectl"), "--kubeconfig", str(self.box.layout.kubeconfig), *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        for line in (done.stdout + done.stderr).splitlines():
+            self.console.print(f"    {line}", style="dim", markup=False)
+        if done.returncode != 0:
+            raise Claimed(f"`kubectl {shlex.join(words)}` ended with {done.returncode}: {done.stderr.strip()}")
 
     def claim(self, text: str, holds: bool) -> None:
         """Print a claim that was just checked. Raises Claimed when it does not hold."""

@@ -12,10 +12,13 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from activities.audit import AuditActivities
+from activities.autoscale import AutoscaleActivities
 from activities.cluster_api import ClusterApis
+from activities.cluster_view import ClusterViews
 from activities.clusters import ClusterActivities
 from activities.cordon import CordonActivities
 from activities.credentials import CredentialActivities
+from activities.decision_events import DecisionEvents
 from activities.drain import DrainActivities
 from activities.hetzner_client import Cloud
 from activities.join import JoinActivities
@@ -54,6 +57,7 @@ class World:
     cloud: Cloud
     apis: ClusterApis
     caches: NodeCaches
+    views: ClusterViews
     listings: ServerListings
     events: EventWriter
 
@@ -65,11 +69,13 @@ async def world(client: Client, settings: Settings) -> AsyncIterator[World]:
     cloud = Cloud(settings.cloud_endpoint)
     apis = ClusterApis(vault)
     caches = NodeCaches(apis)
+    views = ClusterViews(apis, caches)
     events = EventWriter(apis)
     try:
-        yield World(vault, cloud, apis, caches, ServerListings(cloud, vault, settings.listing_s), events)
+        yield World(vault, cloud, apis, caches, views, ServerListings(cloud, vault, settings.listing_s), events)
     finally:
         await events.close()
+        await views.close()
         await caches.close()
         await apis.close()
         cloud.close()
@@ -85,8 +91,12 @@ def activities(client: Client, outside: World, settings: Settings) -> list[Calla
     clusters = ClusterActivities(apis, vault, caches)
     nodes = NodeActivities(apis, caches)
     cordons = CordonActivities(apis, outside.events)
+    scaling = AutoscaleActivities(apis, outside.views, DecisionEvents(outside.events), settings.autoscaling())
     lookups = TemporalLookups(client)
     return [
+        scaling.autoscale,
+        scaling.explain,
+        scaling.recheck_node,
         credentials.probe_credential,
         credentials.check_placement,
         clusters.probe_cluster,

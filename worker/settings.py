@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
+from core.autoscale.cluster import Options
 from core.errors import PoolsError
 from core.sealing import PlatformKey
 
@@ -21,6 +24,10 @@ class Settings:
     cloud_endpoint: str = HETZNER_API  # HCLOUD_ENDPOINT
     listing_s: float = 60.0  # LBR_SERVER_LISTING_SECONDS: how old the shared server listing may be
     cloud_poll_s: float = 2.0  # LBR_CLOUD_POLL_SECONDS: first pause between two looks at a running action
+    # How long no node is removed after servers were added, after a removal was given up, and after one that went well.
+    delay_after_add_s: float = 600.0  # LBR_SCALE_DOWN_DELAY_AFTER_ADD_SECONDS
+    delay_after_failure_s: float = 180.0  # LBR_SCALE_DOWN_DELAY_AFTER_FAILURE_SECONDS
+    delay_after_delete_s: float = 0.0  # LBR_SCALE_DOWN_DELAY_AFTER_DELETE_SECONDS
     metrics_address: str = ""  # LBR_METRICS_ADDRESS: host:port for Prometheus, empty for none
 
     @classmethod
@@ -37,7 +44,22 @@ class Settings:
             cloud_endpoint=environment.get("HCLOUD_ENDPOINT", HETZNER_API).rstrip("/"),
             listing_s=_seconds(environment, "LBR_SERVER_LISTING_SECONDS", cls.listing_s),
             cloud_poll_s=_seconds(environment, "LBR_CLOUD_POLL_SECONDS", cls.cloud_poll_s),
+            delay_after_add_s=_delay(environment, "LBR_SCALE_DOWN_DELAY_AFTER_ADD_SECONDS", cls.delay_after_add_s),
+            delay_after_failure_s=_delay(
+                environment, "LBR_SCALE_DOWN_DELAY_AFTER_FAILURE_SECONDS", cls.delay_after_failure_s
+            ),
+            delay_after_delete_s=_delay(
+                environment, "LBR_SCALE_DOWN_DELAY_AFTER_DELETE_SECONDS", cls.delay_after_delete_s
+            ),
             metrics_address=environment.get("LBR_METRICS_ADDRESS", ""),
+        )
+
+    def autoscaling(self) -> Options:
+        """What holds for the autoscaling of every cluster."""
+        return Options(
+            delay_after_add=timedelta(seconds=self.delay_after_add_s),
+            delay_after_failure=timedelta(seconds=self.delay_after_failure_s),
+            delay_after_delete=timedelta(seconds=self.delay_after_delete_s),
         )
 
     def platform_key(self) -> PlatformKey:
@@ -53,13 +75,20 @@ class Settings:
 
 
 def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:
+    value = _delay(environment, name, default)
+    if value <= 0:
+        raise PoolsError(f"{name} is {value:g}, not a number of seconds above 0", hint=f"leave it out for {default:g}")
+    return value
+
+
+def _delay(environment: Mapping[str, str], name: str, default: float) -> float:
     text = environment.get(name)
     if text is None:
         return default
     try:
         value = float(text)
     except ValueError:
-        value = 0.0
-    if value <= 0:
-        raise PoolsError(f"{name} is {text!r}, not a number of seconds above 0", hint=f"leave it out for {default:g}")
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise PoolsError(f"{name} is {text!r}, not a number of seconds", hint=f"leave it out for {default:g}")
     return value

@@ -100,6 +100,7 @@ class ProvisionMachine(Operation):
                 ssh_key_id=key_id,
                 labels=spec.labels,
                 taints=spec.taints,
+                server=given.server,
             ),
             summary=f"create {given.machine}: {self._what}",
             patience=patience,

@@ -25,6 +25,9 @@ def pools_of(
         if standing.server is None or standing.deleting:
             continue
         seen = measured.get(standing.server.name)
+        coming = _coming(standing, nodes, working)
+        # How many are missing is told when something else is, so it may be late: no more are than are to come.
+        missing = min(standing.missing, coming)
         found.append(
             Pool(
                 spec=standing.spec,
@@ -32,8 +35,8 @@ def pools_of(
                     standing.spec, standing.server, standing.pool_id, measured=seen.allocatable if seen else None
                 ),
                 target=standing.target,
-                booting=_booting(standing, nodes, working),
-                missing=standing.missing,
+                booting=coming - missing,
+                missing=missing,
                 backoff=standing.backoff,
                 leaving=frozenset(standing.leaving),
                 frozen=standing.frozen,
@@ -70,15 +73,15 @@ def measure(
     return {**known, **{name: Measured(allocatable=dict(sorted(amounts.items()))) for name, amounts in found.items()}}
 
 
-def _booting(standing: Standing, nodes: Iterable[Node], working: Collection[str]) -> int:
-    """The servers that exist and are no working node yet: the target, less all of it that is accounted for."""
+def _coming(standing: Standing, nodes: Iterable[Node], working: Collection[str]) -> int:
+    """The servers that are no working node yet, whether they exist or not: the target, less what is accounted for."""
     leaving = set(standing.leaving)
     alive = sum(
         node.labels.get(POOL_ID) == standing.pool_id and node.name in working and node.name not in leaving
         for node in nodes
     )
     broken = sum(name not in working for name in standing.broken)
-    return max(0, standing.target - alive - broken - standing.missing)
+    return max(0, standing.target - alive - broken)
 
 
 def _latest(moments: Iterable[datetime | None]) -> datetime | None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from core.autoscale.nodes import Node
 from core.autoscale.pods import HOSTNAME, VOLUME_DRIVER, VOLUME_SLOTS
 from core.autoscale.quantities import CPU, EPHEMERAL, MEMORY, PODS
 from core.calls import ServerType
 from core.node_keys import node_labels
+from core.reserved import MAX_PODS, reserved_for
 from core.spec import PoolSpec
 
 GIB = 2**30
-KUBELET_PODS = 110  # the kubelet's default of maxPods
 VOLUMES_PER_SERVER = 16  # Hetzner's limit, which its CSI driver reports for every node
 # Of the memory that is sold the machine sees less: 6.87 % less was measured on 4 GB, 5.4 % on 8 GB. Promising too
 # much would buy server after server for a pod that fits none of them.
@@ -23,31 +22,20 @@ EVICTION_DISK_PERCENT = 10  # the kubelet's default hard eviction threshold of n
 DISK_GB = 10**9  # the smaller reading of a gigabyte, which also covers what partitions and the file system take
 
 
-@dataclass(frozen=True, slots=True)
-class Reserved:
-    """What the kubelet is told to keep from pods, beyond its own thresholds: thousandths of a core, and bytes."""
-
-    cpu: int = 0
-    memory: int = 0
-    ephemeral: int = 0
-
-
-def template(
-    spec: PoolSpec, server: ServerType, pool_id: str, reserved: Reserved, measured: Mapping[str, int] | None = None
-) -> Node:
+def template(spec: PoolSpec, server: ServerType, pool_id: str, measured: Mapping[str, int] | None = None) -> Node:
     """The node of a server that `spec` would add. `measured` amounts, seen on such nodes, replace computed ones."""
-    name = f"{spec.name}-new"
+    name, reserved = f"{spec.name}-new", reserved_for(server)
     capacity = {
         CPU: server.cores * 1000,
         MEMORY: int(server.memory_gb * GIB) * (100 - MEMORY_UNSEEN_PERCENT) // 100,
         EPHEMERAL: server.disk_gb * DISK_GB,
-        PODS: KUBELET_PODS,
+        PODS: MAX_PODS,
     }
     allocatable = {
         CPU: max(0, capacity[CPU] - reserved.cpu),
         MEMORY: max(0, capacity[MEMORY] - EVICTION_MEMORY - reserved.memory),
-        EPHEMERAL: max(0, capacity[EPHEMERAL] * (100 - EVICTION_DISK_PERCENT) // 100 - reserved.ephemeral),
-        PODS: KUBELET_PODS,
+        EPHEMERAL: max(0, capacity[EPHEMERAL] * (100 - EVICTION_DISK_PERCENT) // 100 - reserved.disk),
+        PODS: MAX_PODS,
         VOLUME_SLOTS: VOLUMES_PER_SERVER,
     }
     labels = {

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from core.calls import JoinMethod
+from core.calls import JoinMethod, ServerType
 from core.errors import FieldRefused
 from core.labels import Effect, Taint
 from core.userdata import KUBEADM_FILE, SCRIPT_FILE, Join, render
@@ -103,6 +103,25 @@ def test_a_given_registration_port_is_kept() -> None:
 def test_without_an_authority_the_token_is_short() -> None:
     text = render(join(ca_pem=None, endpoint="http://127.0.0.1:6443"))
     assert yaml.safe_load(files(text)["/etc/rancher/k3s/config.yaml"])["token"] == "abcdef.0123456789abcdef"
+
+
+CX23 = ServerType(name="cx23", cores=2, memory_gb=4, disk_gb=40)
+KEPT = {
+    "kube-reserved": "cpu=70m,memory=300Mi,ephemeral-storage=1024Mi",
+    "max-pods": "110",
+    "system-reserved": "memory=100Mi,ephemeral-storage=1024Mi",
+}
+
+
+@pytest.mark.parametrize("method", [JoinMethod.K3S, JoinMethod.RKE2])
+def test_an_agents_kubelet_keeps_from_pods_what_decisions_count_on(method: JoinMethod) -> None:
+    config = yaml.safe_load(files(render(join(method, server=CX23)))[f"/etc/rancher/{method}/config.yaml"])
+    assert config["kubelet-arg"] == [f"{name}={value}" for name, value in KEPT.items()]
+
+
+def test_kubeadms_kubelet_keeps_the_same() -> None:
+    given = kubeadm(server=CX23)["nodeRegistration"]["kubeletExtraArgs"]
+    assert [{"name": name, "value": value} for name, value in KEPT.items()] == given[-len(KEPT) :]
 
 
 def kubeadm(**changes: Any) -> dict[str, Any]:

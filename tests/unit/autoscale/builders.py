@@ -10,7 +10,7 @@ from core.autoscale.nodes import Node, read_node
 from core.autoscale.pods import Pod, Volume, read_daemon, read_pod
 from core.autoscale.quantities import amounts
 from core.autoscale.selectors import NodeTerm, Operator, Requirement
-from core.autoscale.template import Reserved, template
+from core.autoscale.template import template
 from core.backoff import Backoff
 from core.calls import ServerType
 from core.cloud_errors import CloudClass
@@ -130,9 +130,7 @@ def pool(name: str = "a", *, sizes: dict[str, str] | None = None, **rest: Any) -
     asked = spec(name, **rest)
     measured, _ = amounts(SIZES | (sizes or {}))
     cores, gib = measured["cpu"] // 1000, measured["memory"] / 2**30
-    new = template(
-        asked, ServerType(name="cx33", cores=cores, memory_gb=gib, disk_gb=80), f"{name}-id", Reserved(), measured
-    )
+    new = template(asked, ServerType(name="cx33", cores=cores, memory_gb=gib, disk_gb=80), f"{name}-id", measured)
     return Pool(asked, new, **{"target": 0, **options})
 
 

@@ -15,9 +15,10 @@ from core.autoscale.pods import VOLUME_SLOTS, Pod, read_pod
 from core.autoscale.quantities import CPU, EPHEMERAL, MEMORY, PODS, amounts, shown, whole
 from core.autoscale.reasons import FitReason
 from core.autoscale.rooms import Room
-from core.autoscale.template import Reserved, template
+from core.autoscale.template import template
 from core.calls import ServerType
 from core.labels import Effect, Taint
+from core.reserved import reserved_for
 from tests.unit.autoscale.builders import IN_FSN1, IN_HEL1, REQUIRED, daemon, node, pod, raw_pod, spec
 
 
@@ -236,15 +237,11 @@ def test_reading_is_total_on_odd_input(data: st.DataObject) -> None:
 
 def test_a_template_tells_what_a_node_of_the_pool_will_be() -> None:
     asked = spec("a", labels={"disk": "ssd"}, taints=[Taint(key="gpu", effect=Effect.NO_SCHEDULE)])
-    new = template(
-        asked,
-        ServerType(name="cax21", cores=4, memory_gb=8, disk_gb=80, architecture="arm64"),
-        "a-id",
-        Reserved(cpu=100, memory=2**20),
-    )
-    assert new.allocatable[CPU] == 3900
-    assert 7.2 * 2**30 < new.allocatable[MEMORY] < 7751 * 2**20, "8 GB were seen as 7751 MiB"
-    assert new.allocatable[EPHEMERAL] == 72 * 10**9
+    new = template(asked, CAX21, "a-id")
+    kept = reserved_for(CAX21)
+    assert new.allocatable[CPU] == 4000 - kept.cpu
+    assert new.allocatable[MEMORY] + kept.memory < 7651 * 2**20, "8 GB were seen as 7751 MiB, 100 of them for eviction"
+    assert new.allocatable[EPHEMERAL] == 72 * 10**9 - kept.disk
     wanted = {
         "kubernetes.io/hostname": new.name,
         "kubernetes.io/arch": "arm64",
@@ -258,8 +255,8 @@ def test_a_template_tells_what_a_node_of_the_pool_will_be() -> None:
     }
     assert wanted.items() <= new.labels.items()
     assert (new.taints, new.pool, new.ready) == (tuple(asked.taints), "a", True)
-    measured = template(asked, CAX21, "a-id", Reserved(), {MEMORY: 7 * 2**30})
-    assert (measured.allocatable[MEMORY], measured.allocatable[CPU]) == (7 * 2**30, 4000)
+    measured = template(asked, CAX21, "a-id", {MEMORY: 7 * 2**30})
+    assert (measured.allocatable[MEMORY], measured.allocatable[CPU]) == (7 * 2**30, 4000 - kept.cpu)
 
 
 def test_a_daemon_sets_pod_tolerates_what_its_controller_adds() -> None:
