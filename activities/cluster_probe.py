@@ -26,11 +26,26 @@ class _Right(NamedTuple):
         return f"{self.verb} {self.resource}" + (f" in {self.namespace}" if self.namespace else "")
 
 
+# What decisions about pods and nodes rest on.
+_WATCHED = (
+    ("persistentvolumeclaims", ""),
+    ("persistentvolumes", ""),
+    ("replicationcontrollers", ""),
+    ("daemonsets", "apps"),
+    ("replicasets", "apps"),
+    ("statefulsets", "apps"),
+    ("jobs", "batch"),
+    ("poddisruptionbudgets", "policy"),
+    ("storageclasses", "storage.k8s.io"),
+)
+
 RIGHTS = (
     *(_Right(verb, "nodes") for verb in ("get", "list", "watch", "patch", "update", "delete")),
-    _Right("list", "pods"),
+    *(_Right(verb, "pods") for verb in ("list", "watch")),
     _Right("create", "pods/eviction"),
     _Right("list", "volumeattachments", "storage.k8s.io"),
+    *(_Right(verb, resource, group) for resource, group in _WATCHED for verb in ("list", "watch")),
+    *(_Right(verb, "events") for verb in ("create", "patch")),
     *(_Right(verb, "secrets", "", "kube-system") for verb in ("get", "list", "create", "patch", "delete")),
 )
 
