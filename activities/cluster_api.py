@@ -6,13 +6,13 @@ here: Temporal retries with the whole picture.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
+import msgspec
 
 from activities.cluster_client import client_for
 from activities.cluster_errors import ClusterError
@@ -108,7 +108,7 @@ class ClusterApi:
     async def _json(self, method: str, path: str, params: dict[str, str], body: Json | None = None) -> Json:
         with self._failures():
             response = await self._send(method, path, params, body, aiohttp.ClientTimeout(total=TIMEOUT_S))
-            answer: Json = json.loads(await response.read() or b"{}")
+            answer: Json = msgspec.json.decode(await response.read() or b"{}")
         return answer
 
     async def _send(
@@ -172,7 +172,7 @@ class ClusterApis:
 
 
 def _event(line: bytes) -> Json:
-    event: Json = json.loads(line)
+    event: Json = msgspec.json.decode(line)
     if event["type"] == "ERROR":
         status = event["object"]
         raise ClusterError(status.get("code"), status.get("reason", ""), status.get("message", ""), status)
@@ -188,7 +188,7 @@ def _refusal(response: Any, body: bytes) -> ClusterError:
     after = response.headers.get("Retry-After", "")
     wait_s = float(after) if after.isdigit() else None
     try:
-        answer = json.loads(body)
+        answer = msgspec.json.decode(body)
         return ClusterError(status, str(answer.get("reason") or reason), str(answer["message"]), answer, wait_s)
     except (ValueError, KeyError, AttributeError):  # a proxy's page, or a plain text
         return ClusterError(status, reason, f"it answered {status} {reason}", None, wait_s)

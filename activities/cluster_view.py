@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from activities.changes import Changes
 from activities.cluster_api import ClusterApis
 from activities.cluster_objects import (
     Change,
@@ -69,15 +69,13 @@ class ClusterView:
     def __init__(self, apis: ClusterApis, caches: NodeCaches, cluster: ClusterRef) -> None:
         self._caches, self._cluster = caches, cluster
         self._used = time.monotonic()
-        self._loop = asyncio.get_running_loop()
-        self._changed = asyncio.Event()
+        self._changes = Changes()
         self._facts: dict[str, NodeFacts] = {}
         self._claiming: dict[
             str, Json
         ] = {}  # pods with claims: they are read again when what is known of claims changes
         self._volumes: dict[str, Volume] = {}
         self._parts: tuple[int, Parts] | None = None
-        self.generation = 0
         self.urgent = 0
         self._pods = Objects(self._read_pod, self._pods_changed)
         self._daemons = Objects(read_daemon, self._any_changed)
@@ -98,6 +96,11 @@ class ClusterView:
         self._notes = dict.fromkeys(kinds, (Health.UNKNOWN, "not looked yet"))
         self._reflectors = [self._follow(apis, path, objects) for path, objects in kinds.items()]
         self._nodes = asyncio.create_task(self._follow_nodes(), name=f"nodes for decisions on {cluster.cluster}")
+
+    @property
+    def generation(self) -> int:
+        """How many changes there were that can alter a decision."""
+        return self._changes.count
 
     @property
     def health(self) -> Health:
@@ -135,10 +138,7 @@ class ClusterView:
             left = begun + limit - time.monotonic()
             if left <= 0:
                 return
-            self._changed.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await self._changed.wait()
+            await self._changes.wait(self.generation, left)
 
     async def close(self) -> None:
         """Stop watching."""
@@ -184,9 +184,8 @@ class ClusterView:
             self._bump()
 
     def _bump(self, *, urgent: bool = False) -> None:
-        self.generation += 1
         self.urgent += urgent
-        self._loop.call_soon_threadsafe(self._changed.set)  # a large list is taken in by a thread
+        self._changes.note()
 
     def _any_changed(self, changes: list[Change[Any]]) -> None:
         self._bump()
