@@ -27,9 +27,11 @@ from core.autoscale_calls import Autoscale, Decided, Explanation, Measured, Rech
 from core.calls import ClusterRef, Health
 from core.drain import PodKind
 
-# Pods that arrive together are decided on together: when nothing came for QUIET_S, at the latest after TOGETHER_S.
-QUIET_S = 0.1
-TOGETHER_S = 1.5
+# Pods that arrive together are decided on together: when no second one came for QUIET_S, or, after it did, no further
+# one for BURST_S; at the latest after TOGETHER_S.
+QUIET_S = 0.12
+BURST_S = 0.4
+TOGETHER_S = 2.0
 # What can only free nodes is looked at as often as Cluster Autoscaler looks at all; and without any change this often,
 # for the rules that turn on a pod's age.
 CALM_S = 10.0
@@ -137,9 +139,9 @@ class AutoscaleActivities:
 
 
 def _blind(view: ClusterView, call: Autoscale, seconds: float) -> Decided:
-    """That the cluster cannot be seen, where that is certain or has lasted, and is not known."""
+    """That the cluster cannot be seen, where that is certain or has lasted, and was not told yet."""
     certain = view.health is Health.INVALID or (view.health is Health.UNKNOWN and seconds > FIRST_LOOK_S)
-    return Decided(blind=view.message) if certain and view.message != call.blind else Decided()
+    return Decided(blind=view.message) if certain and not call.blind else Decided()
 
 
 async def _rest(waiting: Coroutine[Any, Any, None]) -> None:
@@ -154,9 +156,10 @@ async def _rest(waiting: Coroutine[Any, Any, None]) -> None:
 
 async def _quiet(view: ClusterView) -> None:
     """Let pods that arrive together arrive."""
-    end = time.monotonic() + TOGETHER_S
+    end, quiet = time.monotonic() + TOGETHER_S, QUIET_S
     while (left := end - time.monotonic()) > 0:
-        before = view.urgent
-        await view.wait(before, view.generation, min(QUIET_S, left), min(QUIET_S, left))
+        before, pause = view.urgent, min(quiet, left)
+        await view.wait(before, view.generation, pause, pause)
         if view.urgent == before:
             return
+        quiet = BURST_S
