@@ -16,7 +16,7 @@ PAUSES: dict[CloudClass, tuple[timedelta, timedelta]] = {
     CloudClass.THROTTLED: (timedelta(seconds=5), timedelta(seconds=60)),
     CloudClass.BUSY: (timedelta(seconds=10), timedelta(minutes=5)),
     CloudClass.UNKNOWN: (timedelta(seconds=30), timedelta(minutes=5)),
-    CloudClass.JOIN: (timedelta(minutes=1), timedelta(minutes=30)),
+    CloudClass.JOIN: (timedelta(minutes=5), timedelta(minutes=30)),
     CloudClass.CLUSTER: (timedelta(seconds=10), timedelta(minutes=5)),
 }
 

@@ -16,6 +16,7 @@ from core.autoscale.quantities import shown
 from core.autoscale.reasons import FitReason, PoolReason
 from core.autoscale.rooms import Room
 from core.autoscale.verdicts import Resize
+from core.autoscale.words import counted
 
 
 @dataclass(slots=True)
@@ -87,8 +88,8 @@ class Candidate:
         """Its new size, if it grows."""
         if not self.added:
             return None
-        pods = "1 pod" if self.pods == 1 else f"{self.pods} pods"
-        message = f"{servers(self.added)} for {pods}: {'; '.join(self.notes)}"
+        notes = "; ".join(self.notes)
+        message = f"{counted(self.added, 'server')} for {counted(self.pods, 'pod')}: {notes}"
         return Resize(self.name, self.added, self.pool.target + self.added, message)
 
     def why_not(self, number: int) -> str:
@@ -102,9 +103,5 @@ class Candidate:
             return f"pool {self.name} would hold it, and the cloud refuses its token"
         if self.skip is PoolReason.IN_BACKOFF and pool.backoff:
             return f"pool {self.name} would hold it and is in backoff: {pool.backoff.message}"
-        return f"pool {self.name} would hold it and has {pool.target + self.added} of at most {pool.spec.max} servers"
-
-
-def servers(count: int) -> str:
-    """So many servers, in words."""
-    return "1 server" if count == 1 else f"{count} servers"
+        most = counted(pool.spec.max, "server")
+        return f"pool {self.name} would hold it and has {pool.target + self.added} of at most {most}"

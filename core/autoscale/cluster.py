@@ -25,6 +25,9 @@ class Options:
     empty_at_once: int = 10
     min_replicas: int = 0
     system_pod_age: timedelta = timedelta(hours=1)
+    ok_unready: int = 3
+    max_unready_share: float = 0.45
+    startup: timedelta = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)

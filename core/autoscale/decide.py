@@ -10,6 +10,7 @@ from core.autoscale.board import Board
 from core.autoscale.cluster import Cluster
 from core.autoscale.scale_down import ScaleDown
 from core.autoscale.scale_up import ScaleUp
+from core.autoscale.unhealthy import nodes_held, pods_held, unhealthy
 from core.autoscale.verdicts import NodeVerdict, PodVerdict, Resize
 
 
@@ -26,6 +27,9 @@ class Decision:
 
 def decide(cluster: Cluster, now: datetime) -> Decision:
     """Decide what changes at `now`: growth first, then which nodes the pods that then have a place leave unneeded."""
+    why = unhealthy(cluster, now)
+    if why:
+        return Decision((), (), pods_held(cluster, why), nodes_held(cluster, why), {})
     board = Board(cluster, now)
     up = ScaleUp(cluster, board, now)
     down = ScaleDown(cluster, board, now, growing=any(size.count > 0 for size in up.sizes))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from core.autoscale.quantities import amounts
-from core.autoscale.selectors import Labels, mapping, maps
+from core.autoscale.selectors import Labels, mapping, maps, time_of
 from core.labels import Effect, Taint
 from core.node_keys import CORDONED_BY, POOL
 
@@ -27,6 +28,7 @@ class Node:
     ready: bool = True
     scale_down_disabled: bool = False
     operated: bool = False
+    created: datetime | None = None
     pool: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,4 +55,5 @@ def read_node(raw: Mapping[str, Any]) -> Node:
         ready=any(c.get("type") == "Ready" and c.get("status") == "True" for c in maps(status.get("conditions"))),
         scale_down_disabled=notes.get(SCALE_DOWN_DISABLED) == "true",
         operated=CORDONED_BY in notes,
+        created=time_of(meta.get("creationTimestamp")),
     )

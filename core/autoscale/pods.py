@@ -20,6 +20,7 @@ from core.autoscale.selectors import (
     node_terms,
     selector,
     texts,
+    time_of,
 )
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -143,7 +144,7 @@ def read_pod(raw: Mapping[str, Any], volumes: Mapping[str, Volume]) -> Pod:
         priority=_number(spec.get("priority")),
         node=str(spec.get("nodeName") or ""),
         nominated=str(status.get("nominatedNodeName") or ""),
-        created=_time(meta.get("creationTimestamp")),
+        created=time_of(meta.get("creationTimestamp")),
         controller=_controller(meta),
         requests=tuple(sorted((resource, amount) for resource, amount in requests.items() if amount)),
         node_selector=tuple(sorted((str(k), str(v)) for k, v in mapping(spec.get("nodeSelector")).items())),
@@ -158,7 +159,7 @@ def read_pod(raw: Mapping[str, Any], volumes: Mapping[str, Volume]) -> Pod:
         unschedulable=_unschedulable(status),
         finished=status.get("phase") in ("Succeeded", "Failed"),
         mirror=_MIRROR in notes,
-        deleted=_time(meta.get("deletionTimestamp")),
+        deleted=time_of(meta.get("deletionTimestamp")),
         safe_to_evict=str(notes.get(SAFE_TO_EVICT) or ""),
         local_volumes=_local_volumes(spec, str(notes.get(SAFE_VOLUMES) or "")),
     )
@@ -324,10 +325,3 @@ def _unschedulable(status: Mapping[str, Any]) -> bool:
 
 def _number(raw: Any) -> int:
     return raw if isinstance(raw, int) else 0
-
-
-def _time(raw: object) -> datetime | None:
-    try:
-        return datetime.fromisoformat(str(raw)) if raw else None
-    except ValueError:
-        return None

@@ -55,6 +55,7 @@ class PodReason(Reason):
     IN_BACKOFF = "PoolInBackoff", "each pool that would hold the pod is in backoff or full"
     MAX_SIZE = "PoolMaxSizeReached", "each pool that would hold the pod is full"
     NO_POOL = "NoPoolFits", "no pool has nodes that would hold the pod"
+    UNHEALTHY = "ClusterUnhealthy", "too many nodes are not ready to decide anything"
 
 
 class BlockingReason(Reason):
@@ -88,4 +89,5 @@ class NodeReason(Reason):
     NO_PLACE = "NoPlaceToMovePods", "a pod of the node fits no other node that stays"
     NOT_LONG_ENOUGH = "NotUnneededLongEnough", "the node is unneeded, but not yet for long enough"
     IN_COOLDOWN = "ScaleDownInCooldown", "the node is unneeded, but something changed a short time ago"
+    UNHEALTHY = "ClusterUnhealthy", "too many nodes are not ready to decide anything"
     WAITS_ITS_TURN = "NodeGroupMaxDeletionCountReached", "the node is unneeded, and others go first"

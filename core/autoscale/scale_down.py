@@ -19,6 +19,7 @@ from core.autoscale.quantities import CPU, MEMORY, shown
 from core.autoscale.reasons import NodeReason
 from core.autoscale.rooms import Room
 from core.autoscale.verdicts import NodeVerdict
+from core.autoscale.words import counted
 
 
 class ScaleDown:
@@ -89,9 +90,9 @@ class ScaleDown:
             return why
         if self._spare[pool.spec.name] <= 0:
             size, low = pool.target, pool.spec.min
-            return NodeReason.MIN_SIZE, f"the pool has {size} servers, of which it keeps at least {low}", ""
+            return NodeReason.MIN_SIZE, f"the pool has {counted(size, 'server')}, of which it keeps at least {low}", ""
         if room.node.unschedulable and pods:
-            return NodeReason.CORDONED, f"it is cordoned and {len(pods)} pods on it would have to move", ""
+            return NodeReason.CORDONED, f"it is cordoned and {counted(len(pods), 'pod')} on it would have to move", ""
         share, words = self._use[room.name]
         if share >= pool.spec.scale_down_threshold:
             limit = f"which is not below {pool.spec.scale_down_threshold:.0%}"
@@ -118,7 +119,7 @@ class ScaleDown:
             elif cooldown:
                 self._say(room.node, NodeReason.IN_COOLDOWN, f"{words}; {cooldown}")
             elif gone >= free or (pods and leaving + gone):
-                self._say(room.node, NodeReason.WAITS_ITS_TURN, f"{words}; {leaving + gone} nodes go first")
+                self._say(room.node, NodeReason.WAITS_ITS_TURN, f"{words}; {counted(leaving + gone, 'other')} first")
             elif pods:
                 self._say(room.node, NodeReason.REMOVED_DRAINED, f"{words}; its pods ({len(pods)}) have room elsewhere")
                 gone += 1

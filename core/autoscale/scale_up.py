@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from core.autoscale.board import Board
-from core.autoscale.candidate import Candidate, servers
+from core.autoscale.candidate import Candidate
 from core.autoscale.cluster import Cluster
 from core.autoscale.fit import node_misfit, room_misfit
 from core.autoscale.groups import Group, Signature, grouped
@@ -21,6 +21,7 @@ from core.autoscale.quantities import CPU, MEMORY
 from core.autoscale.reasons import PodReason, PoolReason
 from core.autoscale.rooms import Room
 from core.autoscale.verdicts import PodVerdict, Resize
+from core.autoscale.words import counted
 
 NAMED = 5  # pools that a sentence goes through; with fifty of them it would not be read
 
@@ -64,7 +65,7 @@ class ScaleUp:
         count = min(pool.missing, pool.target - pool.spec.min)
         if count <= 0:
             return None
-        message = f"{servers(count)} could not be created and no pod waits for them any more"
+        message = f"{counted(count, 'server')} could not be created and no pod waits for them any more"
         return Resize(candidate.name, -count, pool.target - count, message)
 
     def _seat_daemon(self, pod: Pod) -> None:
@@ -217,7 +218,7 @@ class ScaleUp:
             taken = self._take(number, placed)
             chosen.pods += len(taken)
             for pod, room in taken:
-                message = f"{room.name} holds it; the pool grows by {servers(len(packing.rooms))}"
+                message = f"{room.name} holds it; the pool grows by {counted(len(packing.rooms), 'server')}"
                 self.pods.append(PodVerdict(pod.key, PodReason.TRIGGERED, message, chosen.name, room.name))
         self._forget(packing.placed)
 

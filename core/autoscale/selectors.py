@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -128,6 +129,14 @@ def maps(raw: object) -> list[Mapping[str, Any]]:
 def texts(raw: object) -> list[str]:
     """The texts in `raw` if it is a list, else none."""
     return [str(item) for item in raw] if isinstance(raw, list) else []
+
+
+def time_of(raw: object) -> datetime | None:
+    """A timestamp of the API, or None where there is none."""
+    try:
+        return datetime.fromisoformat(str(raw)) if raw else None
+    except ValueError:
+        return None
 
 
 def _requirement(raw: Mapping[str, Any]) -> Requirement:

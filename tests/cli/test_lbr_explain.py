@@ -26,7 +26,7 @@ NODE = Verdict(
     pool="batch",
     reason="NodeGroupMinSizeReached",
     meaning="the pool has no more servers than its min",
-    message="the pool has 1 servers, of which it keeps at least 1",
+    message="the pool has 1 server, of which it keeps at least 1",
 )
 REJECTED = Verdict(
     kind=ObjectKind.POD,
@@ -127,7 +127,7 @@ def test_all_of_them_are_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         "KIND   NAME               POOL      REASON                    MESSAGE",
         "pod    default/big        -         NoPoolFits                workers: cpu 8 of 2",
         "pod    shop/web-1         workers   FitsUpcomingNode          prod-workers-b7k2d has room for it",
-        "node   prod-batch-x2x4v   batch     NodeGroupMinSizeReached   the pool has 1 servers, of which it keeps "
+        "node   prod-batch-x2x4v   batch     NodeGroupMinSizeReached   the pool has 1 server, of which it keeps "
         "at least 1",
     ]
     wide = printed(capsys, ALL, found, Format.WIDE)[0]

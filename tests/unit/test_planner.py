@@ -163,7 +163,7 @@ def test_backoff_holds_creates_and_says_until_when() -> None:
     [
         (CloudClass.STOCK, [5, 10, 20, 30, 30]),
         (CloudClass.QUOTA, [10, 10, 10]),
-        (CloudClass.JOIN, [1, 2, 4, 8, 16, 30]),
+        (CloudClass.JOIN, [5, 10, 20, 30, 30]),
     ],
 )
 def test_backoff_grows_by_class(cls: CloudClass, minutes: list[int]) -> None:
