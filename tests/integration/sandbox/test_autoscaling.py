@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import urllib.request
 from typing import Any
 
 import pytest
@@ -97,6 +98,21 @@ def test_the_ceiling_holds_and_the_rest_is_told(stand: Stand) -> None:
     end(stand, "small", "big")
 
 
+def test_a_pool_without_stock_gives_way_to_another_that_fits(stand: Stand) -> None:
+    sold_out(stand, "cx23", 0)
+    for name, kind in (("first", "cx23"), ("second", "cx33")):
+        where = ("--credential", "hetzner-prod", "--location", "hel1", "--server-type", kind)
+        stand.lbr("cp", "pool", "create", "prod", name, *where, "--min", "0", "--max", "3", *QUICK)
+    kubectl(stand, "create", "deployment", "elsewhere", "--image=web")
+    stand.until("the pod runs", lambda: running(stand, "elsewhere") == 1, 90)
+    assert [server["server_type"]["name"] for server in servers(stand)] == ["cx33"]
+    assert stand.pool("first")["message"].startswith("InstanceTypeUnavailable")
+    stand.until("what was not to be had is given up", lambda: stand.pool("first")["target"] == 0)
+    sold_out(stand, "cx23", None)
+    stand.lbr("cp", "pool", "delete", "prod", "first", "--wait")
+    end(stand, "second", "elsewhere")
+
+
 @pytest.mark.slow
 def test_a_worker_killed_while_nodes_go_loses_nothing(stand: Stand) -> None:
     stand.lbr("cp", "pool", "create", "prod", "idle", *CREATE, "--max", "4", "--initial", "3", *QUICK, "--wait")
@@ -105,6 +121,17 @@ def test_a_worker_killed_while_nodes_go_loses_nothing(stand: Stand) -> None:
     stand.box.start_worker()
     stand.until("nothing is left", lambda: servers(stand) + stand.proof.cluster("/api/v1/nodes") == [], 120)
     end(stand, "idle")
+
+
+def sold_out(stand: Stand, server_type: str, remaining: int | None) -> None:
+    """Let the simulated cloud have so many servers of a type in hel1 left, or any number."""
+    request = urllib.request.Request(
+        f"{stand.box.facts()['hetzner']}".removesuffix("/v1") + f"/_sandbox/hetzner/stock/hel1/{server_type}",
+        json.dumps({"remaining": remaining, "advertised": True}).encode(),
+        method="PUT",
+    )
+    with urllib.request.urlopen(request, timeout=10):
+        pass
 
 
 def _reasons(stand: Stand) -> list[str]:
