@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,18 @@ from temporalio.client import Client, WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
+from core.autoscale_calls import Decided, ExplainObject, Explanation
 from core.cloud_errors import CloudClass
 from core.machine_calls import Hold
 from core.spec import PoolPatch
+from core.views import PoolView
 from tests.workflows.conftest import TEMPORAL, Stage, stage
+from tests.workflows.test_autoscale import cluster, grow, removal
 from tests.workflows.test_pool import ready, reasons, until
 from worker.attributes import register_search_attributes
 from workflows.messages import ChangeResult, Done, PauseRequest, ScaleRequest
+
+Life = Callable[[Stage], Awaitable[None]]
 
 FOLDER = Path(__file__).parents[1] / "histories"
 
@@ -53,10 +59,35 @@ async def live(on: Stage) -> None:
     await pool.result()
 
 
-async def record(client: Client, name: str, history_limit: int | None) -> None:
+async def elastic(on: Stage) -> None:
+    """A pool that grows for pods, keeps a node that is missed, loses an idle one, and is deleted."""
+    pool = await on.create(min=0, max=3)
+
+    async def until_done(decision: Decided, wanted: Callable[[PoolView], bool]) -> PoolView:
+        def done(seen: PoolView) -> bool:
+            # One that a run took in while it ended is decided again by the next.
+            on.world.decisions = on.world.decisions or [decision]
+            return wanted(seen)
+
+        seen = await until(pool, done)
+        on.world.decisions = []
+        return seen
+
+    seen = await until_done(grow("workers", 2, 2), ready(2))
+    on.world.stays = "default/web landed on it"
+    idle = removal(seen.machines[0].name)
+    await until_done(idle, lambda seen: "ScaleDownFailed" in reasons(seen))
+    on.world.stays = ""
+    await until_done(idle, ready(1))
+    await on.ask(cluster(on), "explain", ExplainObject(), Explanation)
+    await on.ask(pool, "delete", Done(), ChangeResult)
+    await pool.result()
+
+
+async def record(client: Client, name: str, life: Life, history_limit: int | None) -> None:
     """Live a life and write every history that it leaves, run by run."""
     async with stage(client, history_limit=history_limit) as on:
-        await live(on)
+        await life(on)
         counts: Counter[str] = Counter()
         executions = [each async for each in client.list_workflows(f'LbrOrganization = "{on.organization}"')]
         for execution in [*executions, await on.org.describe()]:
@@ -79,13 +110,13 @@ def without_traces(part: Any) -> Any:
 
 
 async def main() -> None:
-    """Record both kinds of life."""
+    """Record the newest life, in one run and in many. The older ones were recorded by the code of their time."""
     async with await WorkflowEnvironment.start_local(
         data_converter=pydantic_data_converter, dev_server_existing_path=str(TEMPORAL)
     ) as environment:
         await register_search_attributes(environment.client)
-        await record(environment.client, "v1-whole", None)
-        await record(environment.client, "v1-runs", 60)
+        await record(environment.client, "v2-elastic", elastic, None)
+        await record(environment.client, "v2-elasticruns", elastic, 60)
 
 
 if __name__ == "__main__":
