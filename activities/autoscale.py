@@ -17,7 +17,7 @@ from activities.cluster_errors import ClusterError, as_temporal
 from activities.cluster_view import ClusterView, ClusterViews, Parts
 from activities.drain_pods import pods_on
 from core import autoscale_calls
-from core.autoscale.assemble import measure, past_of, pools_of
+from core.autoscale.assemble import measure, past_of, pools_of, starting
 from core.autoscale.cluster import Cluster, Options
 from core.autoscale.decide import Decision, decide
 from core.autoscale.explain import explain
@@ -78,11 +78,13 @@ class AutoscaleActivities:
     async def explain(self, call: autoscale_calls.Explain) -> Explanation:
         """What a decision says of one object, or of all; nothing is done about it."""
         given = call.given
-        cluster, _ = self._assemble(await self._seen(given.cluster), given)
+        parts = await self._seen(given.cluster)
+        cluster, _ = self._assemble(parts, given)
         decision = await asyncio.to_thread(decide, cluster, datetime.now(UTC))
         unknown = sorted(standing.spec.name for standing in given.standings if standing.server is None)
         note = f"pools whose server type's size is not known take no part: {', '.join(unknown)}" if unknown else ""
-        return explain(cluster, decision, call.about).model_copy(update={"note": note})
+        young = starting(given.standings, parts.nodes, parts.working)
+        return explain(cluster, decision, call.about, young).model_copy(update={"note": note})
 
     @activity.defn(name=autoscale_calls.RECHECK_NODE.name)
     async def recheck_node(self, call: autoscale_calls.RecheckNode) -> Rechecked:
@@ -113,7 +115,9 @@ class AutoscaleActivities:
     def _assemble(self, parts: Parts, call: Autoscale) -> tuple[Cluster, dict[str, Measured]]:
         measured = measure(call.standings, parts.nodes, parts.working, call.measured)
         pools = pools_of(call.standings, parts.nodes, parts.working, measured)
-        return replace(self._cluster(parts), pools=pools, past=past_of(call)), measured
+        young = starting(call.standings, parts.nodes, parts.working)
+        nodes = tuple(node for node in parts.nodes if node.name not in young)
+        return replace(self._cluster(parts), nodes=nodes, pools=pools, past=past_of(call)), measured
 
     def _cluster(self, parts: Parts) -> Cluster:
         return Cluster(

@@ -45,6 +45,20 @@ def pools_of(
     return tuple(found)
 
 
+def starting(standings: Iterable[Standing], nodes: Iterable[Node], working: Collection[str]) -> frozenset[str]:
+    """The names of nodes that have registered and take no pods yet. They count as servers on their way, and not twice:
+    as empty nodes beside these they would be places that a spread has to fill.
+    """
+    others = {
+        standing.pool_id: {*standing.leaving, *standing.broken} for standing in standings if standing.server is not None
+    }
+    return frozenset(
+        node.name
+        for node in nodes
+        if node.name not in working and node.name not in others.get(node.labels.get(POOL_ID, ""), {node.name})
+    )
+
+
 def past_of(call: Autoscale) -> Past:
     """What the last decisions led to, over all pools: upstream's delays are the whole cluster's."""
     return Past(

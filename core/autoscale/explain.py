@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from core.autoscale.cluster import Cluster
 from core.autoscale.decide import Decision
 from core.autoscale.nodes import Node
@@ -12,14 +14,16 @@ from core.autoscale_calls import ExplainObject, Explanation, ObjectKind, Verdict
 ANSWERED = 200  # verdicts of about 300 bytes each: an answer is far below a payload's 2 MiB, and still read by a person
 
 
-def explain(cluster: Cluster, decision: Decision, about: ExplainObject) -> Explanation:
-    """The verdicts on what is asked about; none when there is no such object."""
+def explain(cluster: Cluster, decision: Decision, about: ExplainObject, starting: Collection[str] = ()) -> Explanation:
+    """The verdicts on what is asked about; none when there is no such object. `starting` nodes take no pods yet."""
     if about.kind is ObjectKind.POD:
         found = _pod(cluster, decision, f"{about.namespace}/{about.name}")
+    elif about.kind is ObjectKind.NODE and about.name in starting:
+        found = [_not_yet(about.name)]
     elif about.kind is ObjectKind.NODE:
         found = _node(cluster, decision, about.name)
     else:
-        found = [*map(_of_pod, decision.pods), *map(_of_node, decision.nodes)]
+        found = [*map(_of_pod, decision.pods), *map(_not_yet, sorted(starting)), *map(_of_node, decision.nodes)]
     return Explanation(verdicts=found[:ANSWERED], left_out=max(0, len(found) - ANSWERED))
 
 
@@ -51,6 +55,11 @@ def _node(cluster: Cluster, decision: Decision, name: str) -> list[Verdict]:
         return [_of_node(verdict)]
     node = next((node for node in cluster.nodes if node.name == name), None)
     return [] if node is None else [_foreign(node)]
+
+
+def _not_yet(name: str) -> Verdict:
+    meaning, text = "the node has registered and takes no pods yet", "it counts as a server on its way"
+    return Verdict(kind=ObjectKind.NODE, name=name, reason="Starting", meaning=meaning, message=text)
 
 
 def _foreign(node: Node) -> Verdict:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.autoscale.assemble import measure, past_of, pools_of
+from core.autoscale.assemble import measure, past_of, pools_of, starting
 from core.autoscale.cluster import Cluster, Options, Past
 from core.autoscale.decide import decide
 from core.autoscale.explain import ANSWERED, explain
@@ -57,6 +57,13 @@ def test_servers_on_their_way_are_the_target_less_what_is_accounted_for(
 ) -> None:
     [made] = pools_of([told], tuple(node(name, "a") for name in there), working, {})
     assert (made.booting, made.missing) == coming
+
+
+def test_a_node_that_starts_is_a_server_on_its_way_and_no_node_yet() -> None:
+    told = [standing("a", leaving=["going"], broken=["broken"]), standing("b", server=None)]
+    there = [node(name, "a") for name in ("works", "starts", "going", "broken")]
+    there += [node("other", "b"), node("foreign")]
+    assert starting(told, there, ("works",)) == {"starts"}
 
 
 def test_nodes_of_another_pool_do_not_count() -> None:
@@ -165,6 +172,13 @@ def test_every_pod_and_node_has_an_answer(kind: ObjectKind, name: str, reason: s
     found = explain(HERE, decide(HERE, NOW), ExplainObject(kind=kind, name=name)).verdicts
     assert [verdict.reason for verdict in found] == ([reason] if reason else [])
     assert all(verdict.message and verdict.meaning for verdict in found)
+
+
+def test_a_node_that_starts_says_so() -> None:
+    asked = ExplainObject(kind=NODE, name="young")
+    assert [v.reason for v in explain(HERE, decide(HERE, NOW), asked, {"young"}).verdicts] == ["Starting"]
+    every = explain(HERE, decide(HERE, NOW), ExplainObject(), {"young"}).verdicts
+    assert [v.name for v in every] == ["default/waits", "young", "n1"]
 
 
 def test_without_a_name_it_answers_for_all_that_wait_and_all_nodes_of_pools() -> None:
