@@ -9,15 +9,18 @@ from typing import TypeVar
 from pydantic import BaseModel
 from temporalio.testing import ActivityEnvironment
 
+from activities.keys import KeyActivities
 from activities.servers import ServerActivities
-from core import machine_calls
+from core import calls, machine_calls
 from sandbox.hetzner.records import Limits
 from tests.integration.activities_hetzner.call_count import CallCount
 from tests.integration.activities_hetzner.cloud_stage import OWNER, PROJECT, CloudStage
-from tests.integration.activities_hetzner.orders import await_call, create_call, delete_call
+from tests.integration.activities_hetzner.orders import POOL_OWNER, await_call, create_call, delete_call
 
 Given = TypeVar("Given", bound=BaseModel)
 Answer = TypeVar("Answer", bound=BaseModel)
+
+KEY = calls.EnsureKey(project=PROJECT, owner=POOL_OWNER, name="prod-workers-key")
 
 
 class Burst:
@@ -26,18 +29,19 @@ class Burst:
     def __init__(self, stage: CloudStage, machines: int, poll_s: float) -> None:
         self._stage = stage
         self._servers = ServerActivities(stage.cloud, stage.vault, stage.user_data_for, poll_s=poll_s)
+        self._keys = KeyActivities(stage.cloud, stage.vault)
         self._names = [f"prod-workers-{number}" for number in range(machines)]
         room = Limits(servers=machines, primary_ips=2 * machines, requests_per_hour=3600)
         stage.live.call(lambda cloud: cloud.set_limits(cloud.project("demo"), room))
 
     async def up(self) -> tuple[list[machine_calls.ServerSeen], CallCount]:
-        """Create them and see them run. The pool has its key already."""
-        first = await create_call(self._stage)
+        """Create them and see them run. The pool is a new one: each machine asks for its key."""
         self._clear()
 
         async def one(name: str) -> machine_calls.ServerSeen:
+            key_id = (await _run(self._keys.ensure_key, KEY)).key_id
             owner = OWNER.model_copy(update={"operation_id": f"op-{name}"})
-            call = first.model_copy(update={"machine": name, "owner": owner})
+            call = await create_call(self._stage, machine=name, owner=owner, ssh_key_id=key_id)
             made = await _run(self._servers.create_server, call)
             await _run(self._servers.await_server, await_call(made))
             return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
@@ -61,6 +61,10 @@ class CloudStage:
     async def user_data_for(self, call: CreateServer) -> str:
         return self.user_data
 
+    def attempt(self, number: int) -> None:
+        """Let activities run as this attempt from now on."""
+        self.environment.info = replace(self.environment.info, attempt=number)
+
     def fault(self, **fields: Any) -> None:
         """Put a fault in force."""
         self.live.call(lambda cloud: cloud.add_fault(Fault(**fields)))
@@ -69,9 +73,9 @@ class CloudStage:
         """The names of the servers that exist."""
         return self.live.call(lambda cloud: sorted(server.name for server in cloud.servers()))
 
-    def requests(self, method: str, path: str) -> int:
+    def requests(self, method: str, path: str, status: int | None = None) -> int:
         """How many such requests the cloud answered."""
-        return self.live.call(lambda cloud: cloud.log.count(method, path))
+        return self.live.call(lambda cloud: cloud.log.count(method, path, status))
 
     async def run(self, activity: Callable[[Given], Awaitable[Answer]], call: Given) -> Answer:
         """Run an activity as a worker does."""

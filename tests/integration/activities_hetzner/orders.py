@@ -31,10 +31,11 @@ async def create_call(stage: CloudStage, **changes: Any) -> machine_calls.Create
         "machine": "prod-workers-a",
         "location": "hel1",
         "server_type": "cx23",
-        "ssh_key_id": await key(stage),
         "labels": {},
         "taints": [],
     }
+    if "ssh_key_id" not in changes:
+        fields["ssh_key_id"] = await key(stage)
     return machine_calls.CreateServer(**(fields | changes))
 
 

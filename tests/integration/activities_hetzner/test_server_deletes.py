@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core import machine_calls
 from core.cloud_errors import CloudClass
 from tests.integration.activities_hetzner.cloud_stage import OWNER, PROJECT, CloudStage
@@ -55,3 +57,27 @@ async def test_a_delete_whose_answer_was_lost_is_still_told_with_its_id(stage: C
     gone = machine_calls.AwaitServerGone(project=PROJECT, server_id=made.server_id)
     await stage.run(of(stage).await_server_gone, gone)
     assert (await stage.run(of(stage).delete_server, delete_call(made.server_id))).server_id == made.server_id
+
+
+async def test_who_deleted_waits_for_the_action_and_looks_for_the_proof_once(stage: CloudStage) -> None:
+    servers = of(stage)
+    made = await stage.run(servers.create_server, await create_call(stage))
+    await stage.run(servers.await_server, await_call(made))
+    await stage.run(servers.delete_server, delete_call(made.server_id))
+    looks = stage.requests("GET", "/servers/{id}")
+    gone = machine_calls.AwaitServerGone(project=PROJECT, server_id=made.server_id)
+    await stage.run(servers.await_server_gone, gone)
+    assert stage.requests("GET", "/servers/{id}", status=404) == stage.requests("GET", "/servers/{id}") - looks == 1
+
+
+@pytest.mark.parametrize("code", ["not_found", "unauthorized", "unavailable"])
+async def test_whatever_is_heard_of_the_action_a_404_of_the_server_ends_the_wait(stage: CloudStage, code: str) -> None:
+    servers = of(stage)
+    made = await stage.run(servers.create_server, await create_call(stage))
+    await stage.run(servers.await_server, await_call(made))
+    await stage.run(servers.delete_server, delete_call(made.server_id))
+    stage.fault(method="GET", path="/actions", kind="error", code=code, status=404)
+    gone = machine_calls.AwaitServerGone(project=PROJECT, server_id=made.server_id)
+    await stage.run(servers.await_server_gone, gone)
+    assert stage.servers() == []
+    assert stage.requests("GET", "/servers/{id}", status=404) == 1

@@ -6,10 +6,12 @@ import asyncio
 from typing import Any, Literal
 
 import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
 
 from activities.servers import ServerActivities
 from core import calls, machine_calls
-from core.cloud_errors import CloudClass
+from core.cloud_errors import CloudClass, CloudFailure
 from tests.integration.activities_hetzner.cloud_stage import PROJECT, CloudStage, eventually
 from tests.integration.activities_hetzner.orders import await_call, create_call, of
 
@@ -30,6 +32,60 @@ async def test_waiting_asks_for_all_actions_at_once(stage: CloudStage) -> None:
     call = await_call(made)
     await stage.run(of(stage).await_server, call)
     assert 1 <= stage.requests("GET", "/actions") - before <= 8
+
+
+async def several(stage: CloudStage, servers: ServerActivities, count: int) -> list[machine_calls.ServerSeen]:
+    names = [f"prod-workers-{number}" for number in range(count)]
+    return [await stage.run(servers.create_server, await create_call(stage, machine=name)) for name in names]
+
+
+async def outcomes(servers: ServerActivities, made: list[machine_calls.ServerSeen]) -> list[str]:
+    """How the waits for these servers end when they run at the same time: the failure's code, "" for success."""
+
+    async def one(call: machine_calls.AwaitServer) -> str:
+        try:
+            await ActivityEnvironment().run(servers.await_server, call)
+        except ApplicationError as error:
+            return str(CloudFailure.model_validate(error.details[0]).code)
+        return ""
+
+    return await asyncio.gather(*(one(await_call(each)) for each in made))
+
+
+async def test_servers_that_boot_together_share_every_look(stage: CloudStage) -> None:
+    servers = of(stage)
+    made = await several(stage, servers, 5)
+    assert await outcomes(servers, made) == [""] * 5
+    assert stage.requests("GET", "/servers/{id}") == 0
+    assert stage.requests("GET", "/servers") <= 5
+
+
+async def test_a_server_that_fails_ends_only_its_own_wait(stage: CloudStage) -> None:
+    stage.fault(kind="action_error", command="start_server", name="prod-workers-1")
+    servers = of(stage)
+    assert await outcomes(servers, await several(stage, servers, 3)) == ["", "unknown_error", ""]
+
+
+async def test_a_server_that_vanishes_ends_only_its_own_wait(stage: CloudStage) -> None:
+    servers = of(stage)
+    made = await several(stage, servers, 3)
+    stage.live.call(lambda cloud: cloud.vanish(made[1].server_id))
+    waits = await outcomes(servers, made)
+    assert (waits[0], waits[1] != "", waits[2]) == ("", True, "")
+
+
+async def test_servers_that_the_list_does_not_show_are_asked_for_by_id(stage: CloudStage) -> None:
+    stage.fault(kind="stale_list", name="*", seconds=30)
+    servers = of(stage)
+    assert await outcomes(servers, await several(stage, servers, 2)) == ["", ""]
+    assert stage.requests("GET", "/servers/{id}") >= 2
+
+
+async def test_an_action_that_nobody_knows_is_not_waited_for(stage: CloudStage) -> None:
+    made = await stage.run(of(stage).create_server, await create_call(stage))
+    await stage.run(of(stage).await_server, await_call(made))
+    unknown = await_call(made).model_copy(update={"action_ids": [*made.action_ids, 999]})
+    assert await stage.run(of(stage).await_server, unknown) == calls.Nothing()
 
 
 @pytest.mark.parametrize(
