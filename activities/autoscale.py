@@ -54,25 +54,32 @@ class AutoscaleActivities:
         self._views = views
         self._telling = telling
         self._options = options
+        self._turns: dict[tuple[str, str], object] = {}
 
     @activity.defn(name=autoscale_calls.AUTOSCALE.name)
     async def autoscale(self, call: Autoscale) -> Decided:
         """Return what is to be done or remembered as soon as there is something, or nothing when the time is over."""
         begun = time.monotonic()
         end = begun + call.wait_s
+        key, turn = (call.cluster.organization, call.cluster.cluster), object()
+        self._turns[key] = turn  # a question that was asked before this one is no longer waited for
         async with beating(lambda: call.cluster.cluster):
-            while True:
+            while self._turns[key] is turn:
                 view = self._views.of(call.cluster)
                 await _quiet(view)
                 urgent, generation = view.urgent, view.generation
                 decided, pause = _blind(view, call, time.monotonic() - begun), AGAIN_S
                 if view.synced:
-                    decided, pause = await self._decide(view.parts(), call)
+                    parts = view.parts()
+                    decision, decided, pause = await self._decide(parts, call)
+                    if self._turns[key] is turn:
+                        self._telling.tell(call.cluster, decision, parts)
                 left = end - time.monotonic()
                 if is_news(decided) or left <= 0 or activity.is_worker_shutdown():
                     return decided
                 calm = CALM_S if view.synced else QUIET_S
                 await _rest(view.wait(urgent, generation, min(pause, left), min(calm, left)))
+        return Decided()
 
     @activity.defn(name=autoscale_calls.EXPLAIN.name)
     async def explain(self, call: autoscale_calls.Explain) -> Explanation:
@@ -100,17 +107,16 @@ class AutoscaleActivities:
             return Rechecked(stays=f"{landed[0]} has landed on it")
         return Rechecked(stays=recheck(self._cluster(parts), call.node, call.empty, datetime.now(UTC)))
 
-    async def _decide(self, parts: Parts, call: Autoscale) -> tuple[Decided, float]:
-        """What is new, and after how many seconds time alone may bring something."""
+    async def _decide(self, parts: Parts, call: Autoscale) -> tuple[Decision, Decided, float]:
+        """A decision, what is new in it, and after how many seconds time alone may bring something."""
         cluster, measured = self._assemble(parts, call)
         now = datetime.now(UTC)
         # In a thread of its own: while a large cluster is decided, heartbeats and other pools go on.
         decision = await asyncio.to_thread(decide, cluster, now)
-        self._telling.tell(call.cluster, decision, parts)
         wake = wake_at(cluster, decision, now)
         pause = AGAIN_S if wake is None else min(AGAIN_S, max(0.0, (wake - now).total_seconds()))
         decided = outcome(call, decision, measured)
-        return decided.model_copy(update={"blind": ""}) if call.blind else decided, pause
+        return decision, decided.model_copy(update={"blind": ""}) if call.blind else decided, pause
 
     def _assemble(self, parts: Parts, call: Autoscale) -> tuple[Cluster, dict[str, Measured]]:
         measured = measure(call.standings, parts.nodes, parts.working, call.measured)

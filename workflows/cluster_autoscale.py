@@ -76,14 +76,13 @@ class Autoscaler:
         )
 
     async def _once(self) -> None:
-        memory, asked = self.memory, self._renewals
-        count = len(memory.standings)
+        given, asked = self.given(), self._renewals
+        count = len(given.standings)
         what = "1 pool" if count == 1 else f"{count} pools"
-        handle = start(autoscale_calls.AUTOSCALE, self.given(), summary=f"watch pods and nodes, decide for {what}")
+        handle = start(autoscale_calls.AUTOSCALE, given, summary=f"watch pods and nodes, decide for {what}")
         await workflow.wait_condition(lambda: handle.done() or self._renewals != asked)
-        if self._renewals != asked:
-            # What was decided on a pool as it no longer is would be decided on again anyway.
-            drop(handle)
+        if not handle.done():
+            drop(handle)  # asked with a pool as it no longer is
             return
         try:
             decided = await handle
@@ -91,11 +90,20 @@ class Autoscaler:
             self._see(str(failure_of(error)))
             await workflow.sleep(RETRY_PAUSE, summary="watch pods and nodes again")
             return
+        if not self._holds(decided, given):
+            return  # what was decided on a pool as it no longer is, is decided on anew
         self.busy = True
         try:
             await self._act(decided, workflow.now())
         finally:
             self.busy = False
+
+    def _holds(self, decided: Decided, given: Autoscale) -> bool:
+        """Whether every pool that something is decided for is still as it was when that was asked."""
+        asked = {standing.spec.name: _matters(standing) for standing in given.standings}
+        names = {growth.pool for growth in decided.growth} | {removal.pool for removal in decided.removals}
+        known = self.memory.standings
+        return all(name in known and _matters(known[name]) == asked[name] for name in names)
 
     async def _act(self, decided: Decided, now: datetime) -> None:
         memory = self.memory

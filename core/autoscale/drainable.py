@@ -86,5 +86,6 @@ def _matching(pod: Pod, cluster: Cluster) -> list[Budget]:
 
 
 def minutes(time: timedelta) -> str:
-    """A time as a person reads it."""
-    return f"{time.total_seconds() / 60:.0f} min"
+    """A time as a person reads it: whole minutes, or seconds below two of them."""
+    seconds = time.total_seconds()
+    return f"{seconds:.0f} s" if seconds < 120 and seconds % 60 else f"{seconds // 60:.0f} min"
