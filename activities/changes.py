@@ -1,4 +1,4 @@
-"""A count of changes that callers can wait on, noted from the event loop or from a thread."""
+"""A count of changes that callers can wait on."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from contextlib import suppress
 
 
 class Changes:
-    """Made in the event loop in which others wait."""
+    """Noted in the event loop in which others wait."""
 
     def __init__(self) -> None:
         self.count = 0
-        self._loop = asyncio.get_running_loop()
         self._come = asyncio.Event()
 
     def note(self) -> None:
         """Something changed."""
         self.count += 1
-        self._loop.call_soon_threadsafe(self._come.set)
+        self._come.set()
 
     async def wait(self, since: int, seconds: float) -> int:
         """Wait until something changed after `since`, at most so long. Returns the count."""

@@ -6,7 +6,7 @@ here: Temporal retries with the whole picture.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
@@ -28,6 +28,20 @@ MERGE_PATCH = "application/merge-patch+json"
 USER_AGENT = "managed-node-pools"
 
 Json = dict[str, Any]
+
+
+class PageMeta(msgspec.Struct):
+    """The version of the list that a page belongs to, and the token of the next page, '' on the last."""
+
+    version: str = msgspec.field(name="resourceVersion", default="")
+    more: str = msgspec.field(name="continue", default="")
+
+
+class Page(msgspec.Struct):
+    """A list, or a part of one, whose objects are not decoded yet: most of them are known already."""
+
+    metadata: PageMeta
+    items: list[msgspec.Raw] | None = None
 
 
 class ClusterApi:
@@ -56,6 +70,13 @@ class ClusterApi:
     async def get(self, path: str, **params: str) -> Json:
         """GET an object or a list. Raises ClusterError."""
         return await self._json("GET", path, params)
+
+    async def page(self, path: str, limit: int, more: str = "") -> Page:
+        """GET a list of at most `limit` objects, all of them where it is 0, or its next page. Raises ClusterError."""
+        params = {"limit": str(limit)} if limit else {}
+        with self._failures():
+            body = await self._read("GET", path, params | ({"continue": more} if more else {}))
+            return msgspec.json.decode(body, type=Page)
 
     async def post(self, path: str, body: Json, **params: str) -> Json:
         """POST an object. Raises ClusterError."""
@@ -88,9 +109,12 @@ class ClusterApi:
         """The control plane's gitVersion, such as v1.34.1+k3s1. Raises ClusterError."""
         return str((await self.get("/version"))["gitVersion"])
 
-    async def watch(self, path: str, version: str, seconds: int, **params: str) -> AsyncIterator[Json]:
-        """The events of a watch from a resourceVersion on, until the server ends it. Raises ClusterError."""
-        query = {**params, "watch": "true", "resourceVersion": version, "allowWatchBookmarks": "true"}
+    async def watch(self, path: str, version: str, seconds: int, opened: Callable[[], None]) -> AsyncIterator[Json]:
+        """The events of a watch from a resourceVersion on, until the server ends it. Raises ClusterError.
+
+        `opened` is called once the server has accepted it, since the first event may be long in coming.
+        """
+        query = {"watch": "true", "resourceVersion": version, "allowWatchBookmarks": "true"}
         timeout = aiohttp.ClientTimeout(
             total=seconds + WATCH_SLACK_S, sock_connect=TIMEOUT_S, sock_read=WATCH_SILENCE_S
         )
@@ -99,6 +123,7 @@ class ClusterApi:
             lines: aiohttp.StreamReader = response.response.content
             self._watches.add(lines)
             try:
+                opened()
                 async for line in lines:
                     yield _event(line)
             finally:
@@ -107,8 +132,12 @@ class ClusterApi:
 
     async def _json(self, method: str, path: str, params: dict[str, str], body: Json | None = None) -> Json:
         with self._failures():
-            response = await self._send(method, path, params, body, aiohttp.ClientTimeout(total=TIMEOUT_S))
-            answer: Json = msgspec.json.decode(await response.read() or b"{}")
+            answer: Json = msgspec.json.decode(await self._read(method, path, params, body) or b"{}")
+        return answer
+
+    async def _read(self, method: str, path: str, params: dict[str, str], body: Json | None = None) -> bytes:
+        response = await self._send(method, path, params, body, aiohttp.ClientTimeout(total=TIMEOUT_S))
+        answer: bytes = await response.read()
         return answer
 
     async def _send(

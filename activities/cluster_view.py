@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from activities.changes import Changes
 from activities.cluster_api import ClusterApis
 from activities.cluster_objects import (
+    Asked,
     Change,
     Objects,
-    key_of,
     read_budget,
     read_claim,
     read_class,
@@ -22,7 +22,7 @@ from activities.cluster_objects import (
     read_volume,
     volumes_of,
 )
-from activities.node_cache import NodeCaches
+from activities.node_cache import NodeCache, NodeCaches
 from activities.node_facts import NodeFacts
 from activities.reflector import Reflector
 from core.autoscale.cluster import Budget
@@ -34,6 +34,8 @@ Json = dict[str, Any]
 
 IDLE_S = 2700.0  # a cluster that nobody decides about any more is not watched for longer
 NODES_S = 300.0  # the longest time between two looks at the nodes' own cache, so that it goes on watching
+PODS = "/api/v1/pods"
+NODES = "/api/v1/nodes"
 CONTROLLERS = {
     "ReplicationController": "/api/v1/replicationcontrollers",
     "ReplicaSet": "/apis/apps/v1/replicasets",
@@ -57,10 +59,15 @@ class Parts:
 
 @dataclass(frozen=True)
 class SeenPod:
-    """A pod and its UID: one that was made anew under the same name is another."""
+    """A pod and its UID: one that was made anew under the same name is another.
+
+    One with claims keeps its raw form, to be read again when something else is known of them.
+    """
 
     uid: str
     pod: Pod
+    claims: frozenset[str]
+    raw: Json = field(compare=False, repr=False)
 
 
 class ClusterView:
@@ -71,9 +78,6 @@ class ClusterView:
         self._used = time.monotonic()
         self._changes = Changes()
         self._facts: dict[str, NodeFacts] = {}
-        self._claiming: dict[
-            str, Json
-        ] = {}  # pods with claims: they are read again when what is known of claims changes
         self._volumes: dict[str, Volume] = {}
         self._parts: tuple[int, Parts] | None = None
         self.urgent = 0
@@ -85,7 +89,7 @@ class ClusterView:
         self._persistent = Objects(read_volume, self._claims_changed)
         self._classes = Objects(read_class, self._claims_changed)
         kinds: dict[str, Objects[Any]] = {
-            "/api/v1/pods": self._pods,
+            PODS: self._pods,
             "/apis/apps/v1/daemonsets": self._daemons,
             "/apis/policy/v1/poddisruptionbudgets": self._budgets,
             **{path: self._controllers[kind] for kind, path in CONTROLLERS.items()},
@@ -93,7 +97,7 @@ class ClusterView:
             "/api/v1/persistentvolumes": self._persistent,
             "/apis/storage.k8s.io/v1/storageclasses": self._classes,
         }
-        self._notes = dict.fromkeys(kinds, (Health.UNKNOWN, "not looked yet"))
+        self._notes = dict.fromkeys((*kinds, NODES), (Health.UNKNOWN, "not looked yet"))
         self._reflectors = [self._follow(apis, path, objects) for path, objects in kinds.items()]
         self._nodes = asyncio.create_task(self._follow_nodes(), name=f"nodes for decisions on {cluster.cluster}")
 
@@ -105,14 +109,14 @@ class ClusterView:
     @property
     def health(self) -> Health:
         """The worst health of all kinds."""
-        found = {health for health, _ in self._noted()}
+        found = {health for health, _ in self._notes.values()}
         return next((bad for bad in (Health.INVALID, Health.UNKNOWN) if bad in found), Health.VALID)
 
     @property
     def message(self) -> str:
         """Why the health is not Valid."""
         worst = self.health
-        return next((text for health, text in self._noted() if health is worst and text), "")
+        return next((text for health, text in self._notes.values() if health is worst and text), "")
 
     @property
     def synced(self) -> bool:
@@ -147,10 +151,6 @@ class ClusterView:
             self._nodes, *(reflector.close() for reflector in self._reflectors), return_exceptions=True
         )
 
-    def _noted(self) -> list[tuple[Health, str]]:
-        nodes = self._caches.of(self._cluster)
-        return [*self._notes.values(), (nodes.health, nodes.message)]
-
     def _wanted(self) -> bool:
         return time.monotonic() - self._used < IDLE_S
 
@@ -159,24 +159,32 @@ class ClusterView:
             apis,
             self._cluster,
             path,
-            replaced=objects.replaced,
-            changed=objects.changed,
+            objects,
             noted=partial(self._note, path),
             wanted=self._wanted,
+            may_lack=path != PODS,
         )
 
     async def _follow_nodes(self) -> None:
         while self._wanted():
             cache = self._caches.of(self._cluster)
             generation = cache.generation
-            before, self._facts = self._facts, dict(cache.nodes)
-            if before != self._facts:
-                lost = any(
-                    facts.takes_work and not (name in self._facts and self._facts[name].takes_work)
-                    for name, facts in before.items()
-                )
-                self._bump(urgent=lost)
+            self._take_nodes(cache)
             await cache.wait_change(generation, NODES_S)
+
+    def _take_nodes(self, cache: NodeCache) -> None:
+        """Nodes and what is said of them are taken together, so that none of them passes for absent meanwhile."""
+        before = self._facts
+        if cache.health is Health.VALID:
+            self._facts = dict(cache.nodes)
+        changes = [
+            (before.get(name), self._facts.get(name))
+            for name in {**before, **self._facts}
+            if before.get(name) is not self._facts.get(name)
+        ]
+        if any(_seen(was) != _seen(now) for was, now in changes):
+            self._bump(urgent=any(_lost(was, now) for was, now in changes))
+        self._note(NODES, cache.health, cache.message)
 
     def _note(self, path: str, health: Health, message: str) -> None:
         if self._notes[path] != (health, message):
@@ -194,17 +202,16 @@ class ClusterView:
         self._bump(urgent=any(_calls_for_servers(before, after) for before, after in changes))
 
     def _claims_changed(self, changes: list[Change[Any]]) -> None:
+        before = self._volumes
         self._volumes = volumes_of(self._claims.known, self._persistent.known, self._classes.known)
-        for key, raw in list(self._claiming.items()):
-            if key in self._pods.known:
-                self._pods.changed("MODIFIED", raw)
-            else:
-                del self._claiming[key]
+        altered = {key for key in {**before, **self._volumes} if before.get(key) != self._volumes.get(key)}
+        if altered:
+            self._pods.reread(lambda seen: seen if seen.claims.isdisjoint(altered) else self._read_pod(seen.raw))
 
     def _read_pod(self, raw: Json) -> SeenPod:
-        if any("persistentVolumeClaim" in v or "ephemeral" in v for v in (raw.get("spec") or {}).get("volumes") or ()):
-            self._claiming[key_of(raw)] = raw
-        return SeenPod(raw["metadata"]["uid"], read_pod(raw, self._volumes))
+        asked = Asked(self._volumes)
+        pod = read_pod(raw, asked)
+        return SeenPod(raw["metadata"]["uid"], pod, frozenset(asked.claims), raw if asked.claims else {})
 
     def _snapshot(self) -> Parts:
         pods, facts = dict(self._pods.known), self._facts
@@ -254,3 +261,15 @@ def _calls_for_servers(before: SeenPod | None, after: SeenPod | None) -> bool:
     if after is None or after.pod.node or not after.pod.unschedulable:
         return False
     return before is None or before.uid != after.uid or not before.pod.unschedulable
+
+
+def _seen(node: NodeFacts | None) -> tuple[str, bool, Node] | None:
+    """What of a node can alter a decision."""
+    return None if node is None else (node.uid, node.takes_work, node.shape)
+
+
+def _lost(before: NodeFacts | None, after: NodeFacts | None) -> bool:
+    """Whether a node is gone, or has stopped taking work."""
+    if before is None:
+        return False
+    return after is None or before.uid != after.uid or (before.takes_work and not after.takes_work)

@@ -31,8 +31,7 @@ class NodeCache:
             apis,
             cluster,
             _NODES,
-            replaced=self._objects.replaced,
-            changed=self._objects.changed,
+            self._objects,
             noted=self._note,
             wanted=lambda: time.monotonic() - self._used < IDLE_S,
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
+import msgspec
 from temporalio.exceptions import ApplicationError
 
 from activities.cluster_api import ClusterApi, ClusterApis
@@ -18,13 +19,32 @@ Json = dict[str, Any]
 WATCH_S = 240
 PAUSE_S = (1.0, 30.0)  # first and longest pause after a failure
 NOT_SERVED_S = 600.0  # after so long a kind that the API server did not have is looked for again
-LARGE = 500  # objects; a list of more is handed on in a thread, so that heartbeats go on meanwhile
+# Objects in a page, as kubectl and client-go ask. They are also as many as are read without a break (60 ms for pods),
+# so that heartbeats and other activities go on meanwhile.
+PAGE = 500
+
+
+class Taker(Protocol):
+    """Takes in what is seen: a list in pages between `begin` and `complete`, then one event after another."""
+
+    def begin(self) -> None:
+        """A list begins; what was taken in of one that was broken off is void."""
+
+    def page(self, items: list[msgspec.Raw]) -> None:
+        """Some objects of the list."""
+
+    def complete(self) -> None:
+        """That was all: an object that was not in the list is gone."""
+
+    def changed(self, kind: str, raw: Json) -> None:
+        """An event ADDED, MODIFIED or DELETED, and its object."""
 
 
 class Reflector:
-    """Follows the objects at a path. `replaced` is told a whole list, `changed` one event, `noted` health and why.
+    """Follows the objects at a path into `taker`. `noted` is told the health and why it is not Valid.
 
-    While the health is not Valid, what was told last proves no absence. `wanted` ends it when it says no.
+    While the health is not Valid, what was taken in last proves no absence. `wanted` ends it when it says no. A kind
+    that an API server `may_lack` has no objects where it answers 404; of any other kind that answer says nothing.
     """
 
     def __init__(
@@ -32,17 +52,19 @@ class Reflector:
         apis: ClusterApis,
         cluster: ClusterRef,
         path: str,
+        taker: Taker,
         *,
-        replaced: Callable[[list[Json]], None],
-        changed: Callable[[str, Json], None],
         noted: Callable[[Health, str], None],
         wanted: Callable[[], bool],
+        may_lack: bool = False,
     ) -> None:
         self._apis = apis
         self._cluster = cluster
         self._path = path
-        self._replaced, self._changed, self._noted, self._wanted = replaced, changed, noted, wanted
+        self._taker = taker
+        self._noted, self._wanted, self._may_lack = noted, wanted, may_lack
         self._listed = False
+        self._refused = False
         self._task = asyncio.create_task(self._run(), name=f"{path} of {cluster.cluster}")
 
     @property
@@ -74,7 +96,7 @@ class Reflector:
             except ClusterError as error:
                 if error.status == 410:
                     continue  # the watch fell behind what the server keeps: list again
-                if error.status == 404:
+                if error.status == 404 and self._may_lack:
                     await self._not_served()
                     continue
                 failures += 1
@@ -82,38 +104,67 @@ class Reflector:
             except ApplicationError as error:  # from the vault: the kubeconfig could not be had
                 failures += 1
                 self._noted(Health.UNKNOWN, error.message)
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                failures += 1
+                self._noted(Health.UNKNOWN, f"an object at {self._path} cannot be read: {error!r}")
             pause = min(PAUSE_S[0] * 2 ** min(failures - 1, 10), PAUSE_S[1])
             await asyncio.sleep(pause * random.uniform(0.8, 1.2))
 
     async def _not_served(self) -> None:
-        """A kind that the API server does not have has no objects."""
-        self._replaced([])
+        self._taker.begin()
+        self._taker.complete()
         self._noted(Health.VALID, "")
         await asyncio.sleep(NOT_SERVED_S)
 
     def _note_failure(self, error: ClusterError, failures: int) -> None:
         if error.status in (401, 403):
+            self._refused = True
             self._noted(Health.INVALID, error.message)
         elif failures > 1 or not self._listed:
             # A single broken connection is an API server's restart, and known again a second later.
             self._noted(Health.UNKNOWN, error.message)
 
     async def _list(self, api: ClusterApi) -> str:
-        listed = await api.get(self._path)
-        items: list[Json] = listed["items"]
-        if len(items) > LARGE:
-            await asyncio.to_thread(self._replaced, items)
-        else:
-            self._replaced(items)
+        """Take in all objects. Returns the version to watch from."""
+        try:
+            version = await self._pages(api, PAGE)
+        except ClusterError as error:
+            if error.status != 410:
+                raise
+            # The pages took longer than the server keeps a list. The whole cannot grow old.
+            version = await self._pages(api, 0)
         self._listed = True
-        self._noted(Health.VALID, "")
-        return str(listed["metadata"]["resourceVersion"])
+        if not self._refused:  # one that may list and not watch would be Valid for a moment at each attempt
+            self._noted(Health.VALID, "")
+        return version
+
+    async def _pages(self, api: ClusterApi, limit: int) -> str:
+        """Take in a list. Its version is the first page's: the watch tells what changed while the others came."""
+        self._taker.begin()
+        page = await api.page(self._path, limit)
+        version = page.metadata.version
+        while True:
+            await self._take(page.items or [])
+            if not page.metadata.more:
+                break
+            page = await api.page(self._path, limit, page.metadata.more)
+        self._taker.complete()
+        return version
+
+    async def _take(self, items: list[msgspec.Raw]) -> None:
+        for start in range(0, len(items), PAGE):
+            self._taker.page(items[start : start + PAGE])
+            await asyncio.sleep(0)
 
     async def _follow(self, api: ClusterApi, version: str) -> None:
         """Follow the watch, opened anew each time the server ends it, until another kubeconfig is stored."""
         while self._wanted() and api is await self._apis.get(self._cluster):
-            async for event in api.watch(self._path, version, WATCH_S):
+            async for event in api.watch(self._path, version, WATCH_S, self._opened):
                 version = event["object"]["metadata"]["resourceVersion"]
                 if event["type"] != "BOOKMARK":
-                    self._changed(event["type"], event["object"])
+                    self._taker.changed(event["type"], event["object"])
             await asyncio.sleep(PAUSE_S[0])  # a server that ends every watch at once must not be asked in a rush
+
+    def _opened(self) -> None:
+        self._refused = False
+        self._noted(Health.VALID, "")

@@ -14,10 +14,13 @@ _NOW: dict[str, Any] = {"gracePeriodSeconds": 0, "propagationPolicy": "Backgroun
 _EVERYWHERE = (
     "/apis/apps/v1/deployments",
     "/apis/apps/v1/daemonsets",
+    "/apis/apps/v1/statefulsets",
     "/apis/apps/v1/replicasets",
     "/apis/batch/v1/jobs",
     "/apis/policy/v1/poddisruptionbudgets",
     "/api/v1/pods",
+    "/api/v1/persistentvolumeclaims",
+    "/api/v1/persistentvolumes",
     "/api/v1/nodes",
     "/apis/coordination.k8s.io/v1/leases",
     "/apis/certificates.k8s.io/v1/certificatesigningrequests",

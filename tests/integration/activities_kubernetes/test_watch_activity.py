@@ -182,7 +182,7 @@ async def test_one_broken_connection_and_a_forgotten_history_are_no_news(stage: 
 
 async def _listed(stage: Stage, times: int) -> bool:
     asked = [r for r in stage.world.cluster.requests if r.path == "/api/v1/nodes" and "watch" not in r.query]
-    return len([r for r in asked if r.user == "kubernetes-admin" and r.query == ""]) >= times
+    return len([r for r in asked if r.user == "kubernetes-admin" and r.query == "limit=500"]) >= times
 
 
 async def test_a_refused_kubeconfig_is_told_and_a_new_one_is_used_at_once(stage: Stage) -> None:
