@@ -1,0 +1,1 @@
+"""The autoscaler measured: how soon it decides, how soon it buys, what it writes while idle, and what upstream does."""
