@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hcloud import APIException, Client
@@ -23,12 +25,22 @@ class KeyActivities:
 
     def __init__(self, cloud: Cloud, vault: Vault) -> None:
         self._projects = Projects(cloud, vault)
+        self._asked: dict[tuple[str, str, str], asyncio.Future[int]] = {}
 
     @activity.defn(name=calls.ENSURE_KEY.name)
     @beaten
     async def ensure_key(self, call: calls.EnsureKey) -> calls.KeySeen:
-        """The pool's key, made if it does not exist. Nobody keeps its private half."""
-        return calls.KeySeen(key_id=await self._projects.run(call.project, lambda client: _ensure(client, call)))
+        """The pool's key, made if it does not exist. Nobody keeps its private half.
+
+        The machines of a new pool all ask at once, and have the answer to one question.
+        """
+        name = (call.project.organization, call.project.credential, call.name)
+        asked = self._asked.get(name)
+        if asked is None:
+            work = self._projects.run(call.project, lambda client: _ensure(client, call))
+            asked = self._asked[name] = asyncio.ensure_future(work)
+            asked.add_done_callback(lambda _: self._asked.pop(name, None))
+        return calls.KeySeen(key_id=await asyncio.shield(asked))
 
     @activity.defn(name=calls.REMOVE_KEYS.name)
     @beaten
@@ -55,7 +67,7 @@ def _made(client: Client, call: calls.EnsureKey) -> BoundSSHKey:
     except APIException as error:
         if error.code != "uniqueness_error":
             raise
-    # The machines of a new pool all ask at once, and one of them was first.
+    # Another worker's machine asked at the same time, and was first.
     key = client.ssh_keys.get_by_name(call.name)
     if key is None:
         raise Failure.of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 from temporalio import workflow
@@ -70,21 +71,14 @@ class ProvisionMachine(Operation):
     async def _create(self) -> None:
         given, patience = self.given, DEADLINES[Phase.CREATING]
         await self.gate()
-        await self.report(Reason.SERVER_CREATING, self._what, phase=Phase.CREATING)
-        key_id = given.ssh_key_id or await self._key()
-        await self.gate()
-        await run(
-            machine_calls.ENSURE_TOKEN,
-            machine_calls.EnsureToken(
-                cluster=self.cluster,
-                pool_id=given.pool_id,
-                machine=given.machine,
-                operation_id=given.operation_id,
-                ttl_s=TOKEN_LIFE.total_seconds(),
-            ),
-            summary=f"mint a bootstrap token for {given.machine} alone",
-            patience=patience,
-        )
+        if workflow.patched("prepared-together"):
+            creating = self.report(Reason.SERVER_CREATING, self._what, phase=Phase.CREATING)
+            _, key_id, _ = await asyncio.gather(creating, self._key(), self._mint())
+        else:
+            await self.report(Reason.SERVER_CREATING, self._what, phase=Phase.CREATING)
+            key_id = await self._key()
+            await self.gate()
+            await self._mint()
         await self.gate()
         spec = given.spec
         server = await run(
@@ -120,8 +114,25 @@ class ProvisionMachine(Operation):
     def _what(self) -> str:
         return f"{self.given.spec.server_type} in {self.given.spec.location}"
 
+    async def _mint(self) -> None:
+        given = self.given
+        await run(
+            machine_calls.ENSURE_TOKEN,
+            machine_calls.EnsureToken(
+                cluster=self.cluster,
+                pool_id=given.pool_id,
+                machine=given.machine,
+                operation_id=given.operation_id,
+                ttl_s=TOKEN_LIFE.total_seconds(),
+            ),
+            summary=f"mint a bootstrap token for {given.machine} alone",
+            patience=DEADLINES[Phase.CREATING],
+        )
+
     async def _key(self) -> int:
         given = self.given
+        if given.ssh_key_id is not None:
+            return given.ssh_key_id
         key = await run(
             calls.ENSURE_KEY,
             calls.EnsureKey(

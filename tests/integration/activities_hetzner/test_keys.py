@@ -40,7 +40,16 @@ async def test_another_pool_s_key_of_that_name_is_not_taken(stage: CloudStage) -
     assert (failure.cls, failure.code, again) == (CloudClass.INVALID, "name_taken", False)
 
 
-async def test_machines_that_ask_at_once_share_one_key(stage: CloudStage) -> None:
+async def test_machines_that_ask_at_once_ask_once(stage: CloudStage) -> None:
+    keys = of(stage)
+    found = await asyncio.gather(*(ActivityEnvironment().run(keys.ensure_key, ENSURE) for _ in range(20)))
+    assert len({seen.key_id for seen in found}) == 1
+    assert (stage.requests("GET", "/ssh_keys"), stage.requests("POST", "/ssh_keys")) == (1, 1)
+    await stage.run(keys.ensure_key, ENSURE)
+    assert stage.requests("GET", "/ssh_keys") == 2, "what was known is not trusted later: somebody may have removed it"
+
+
+async def test_machines_of_two_workers_share_one_key(stage: CloudStage) -> None:
     stage.fault(method="GET", path="/ssh_keys", kind="slow", seconds=1, count=1)
     slow = asyncio.create_task(ActivityEnvironment().run(of(stage).ensure_key, ENSURE))
     await eventually(lambda: stage.requests("GET", "/ssh_keys") == 1)
