@@ -18,6 +18,7 @@ from sandbox.layout import CLUSTER, ORGANIZATION, ClusterKind, Layout, Ports
 from sandbox.processes import Processes, wait_until
 
 BIN = Path(sys.executable).parent
+WORKS = b"working on task queue"  # what a worker's log says once it takes work
 # The simulated cluster says that it is k3s; the real one is what kubeadm would have made.
 JOINS = {ClusterKind.SIMULATED: "k3s", ClusterKind.REAL: "kubeadm"}
 
@@ -73,11 +74,12 @@ class Sandbox:
         return subprocess.run(command, env=environment, input=typed, capture_output=True, text=True, check=False)
 
     def start_worker(self) -> None:
-        """Start a worker and wait until it has registered what lists search by."""
+        """Start a worker and wait until it takes work: the log of an earlier one says that too."""
         self._say("starting the worker")
+        log = self.layout.log("worker")
+        before = _count(log, WORKS)
         self.processes.start("worker", [sys.executable, "-m", "worker.main"], self.worker_environment())
-        listed = self._temporal("operator", "search-attribute", "list")
-        wait_until("the worker", lambda: b"LbrConditions" in _output(listed), 30, self.layout.log("worker"))
+        wait_until("the worker", lambda: _count(log, WORKS) > before, 30, log)
 
     def worker_environment(self) -> dict[str, str]:
         """What a worker needs to serve this sandbox: only endpoints and paces differ from a real one."""
@@ -189,6 +191,10 @@ class Sandbox:
             "profile": str(self.layout.profile),
             "tokens": tokens,
         }
+
+
+def _count(log: Path, words: bytes) -> int:
+    return log.read_bytes().count(words) if log.exists() else 0
 
 
 def _output(command: list[str]) -> bytes:

@@ -35,7 +35,7 @@ Answer = TypeVar("Answer")
 RPC = timedelta(seconds=10)
 ANSWER_S = 180.0  # the longest update probes a cloud and a cluster before it answers
 RETRY_S = 20.0
-WORKER_S = 2.0  # a worker that has just started is not listed at once
+WORKER_S = 5.0  # a worker that has just started is not listed at once
 # FAILED_PRECONDITION is what an update meets while its workflow continues as new.
 _AGAIN = (RPCStatusCode.RESOURCE_EXHAUSTED, RPCStatusCode.UNAVAILABLE, RPCStatusCode.FAILED_PRECONDITION)
 _SILENT = (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED, RPCStatusCode.FAILED_PRECONDITION)
