@@ -6,7 +6,7 @@ from datetime import datetime
 
 from core.autoscale_calls import AutoscaleOrder, Standing
 from core.events import Reason
-from core.machine import Phase
+from core.machine import Machine, Phase
 from workflows.pool_state import OperationKind, PoolState
 
 
@@ -47,12 +47,13 @@ def obey(state: PoolState, order: AutoscaleOrder, now: datetime) -> None:
         _resize(state, state.spec.within_bounds(order.size), order.message, now)
     for removal in order.removals:
         machine = state.machines.get(removal.node)
-        idle = machine is not None and machine.phase is Phase.READY and not machine.unneeded
-        if machine is None or not idle or f"{OperationKind.RETIRE}/{machine.name}" in state.operations:
-            continue
-        if state.target > state.spec.min:
+        if machine is not None and _may_go(state, machine):
             machine.unneeded, machine.empty = removal.message, removal.empty
             state.target -= 1
+        else:
+            # As after any failure some time passes before the next, or the same would be ordered again at once.
+            state.aborted_at = now
+            state.note(now, Reason.SCALE_DOWN_FAILED, "it is no ready machine that the pool can spare", removal.node)
 
 
 def keep_unneeded(state: PoolState) -> None:
@@ -60,6 +61,12 @@ def keep_unneeded(state: PoolState) -> None:
     for machine in state.machines.values():
         if machine.unneeded and not machine.leaving:
             state.keep(machine)
+
+
+def _may_go(state: PoolState, machine: Machine) -> bool:
+    idle = machine.phase is Phase.READY and not machine.unneeded
+    busy = f"{OperationKind.RETIRE}/{machine.name}" in state.operations
+    return idle and not busy and state.target > state.spec.min
 
 
 def _resize(state: PoolState, size: int, why: str, now: datetime) -> None:

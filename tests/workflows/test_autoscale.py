@@ -143,6 +143,17 @@ async def test_a_budget_that_holds_ends_a_scale_down_but_not_a_delete(temporal: 
         assert on.world.servers == {}, "the budget still holds, and the delete goes on"
 
 
+async def test_a_node_that_is_no_machine_of_the_pool_is_not_ordered_away_again_at_once(temporal: Client) -> None:
+    async with stage(temporal) as on:
+        pool = await on.create(min=0, max=2, initial=1)
+        await until(pool, ready(1))
+        on.world.decisions.append(removal("prod-workers-stray"))
+        await asked(on, standing(lambda known: known.aborted_at is not None and known.heard == 1))
+        seen = await view(pool)
+        assert [(e.object, e.reason) for e in seen.events][-1] == ("prod-workers-stray", "ScaleDownFailed")
+        assert (seen.row.target, seen.row.ready) == (1, 1)
+
+
 async def test_a_paused_pool_does_not_obey_and_forgets(temporal: Client) -> None:
     async with stage(temporal) as on:
         pool = await on.create(min=0, max=3, initial=1)
