@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
+import signal
 import ssl
 import tempfile
 import time
@@ -97,6 +99,15 @@ class Stand:
         """Store the simulated project's token."""
         await self.lbr("cloud-credential", "create", CREDENTIAL, "--token", "-", typed=self.token)
 
+    async def end_worker(self) -> None:
+        """Let the worker end by itself: Temporal would still give tasks to one that was killed."""
+        os.kill(self.box.processes.running()["worker"], signal.SIGTERM)
+
+        async def gone() -> bool:
+            return "worker" not in self.box.processes.running()
+
+        await self.until("the worker ends", gone, 60)
+
     async def kubernetes(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Ask the cluster as its administrator."""
         url = self.server + path
@@ -178,7 +189,7 @@ async def sandbox(kind: ClusterKind, *, served: bool = True) -> AsyncIterator[St
                 if served:
                     await stand.credential()
                 else:
-                    await asyncio.to_thread(box.processes.kill, "worker")
+                    await stand.end_worker()
                 yield stand
         finally:
             await asyncio.to_thread(box.down)

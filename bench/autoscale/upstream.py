@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import secrets
 import string
-import subprocess
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ IMAGE = "ubuntu-24.04"  # what our own servers are made of
 START_S, STOP_S = 60, 20
 SECRETS = "/api/v1/namespaces/kube-system/secrets"
 STATUS = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
+_VERSION = re.compile(r"\] Cluster Autoscaler (\S+)")
 _ALPHABET = string.ascii_lowercase + string.digits
 
 
@@ -49,15 +50,9 @@ def executable(environment: Mapping[str, str] = os.environ) -> Path | None:
     return Path(named)
 
 
-def version(program: Path) -> str:
-    """What it says of itself."""
-    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=30)
-    return done.stdout.strip() or "unknown"
-
-
 @asynccontextmanager
-async def cluster_autoscaler(program: Path, stand: Stand, groups: list[Group]) -> AsyncIterator[None]:
-    """Run it until the end of the block, and begin once it has looked at the cluster for the first time."""
+async def cluster_autoscaler(program: Path, stand: Stand, groups: list[Group]) -> AsyncIterator[str]:
+    """Run it for the length of the block, which begins once it is at rest. Gives its version."""
     config = stand.box.layout.root / "cluster-autoscaler.json"
     stand.box.layout.write_secret(config, json.dumps(await _configuration(stand, groups)))
     environment = {
@@ -73,21 +68,17 @@ async def cluster_autoscaler(program: Path, stand: Stand, groups: list[Group]) -
         )
     try:
         await _until_it_watches(stand, process, log)
-        yield
+        said = _VERSION.search(log.read_text())
+        yield said[1] if said else "unknown"
     finally:
         await _end(process)
 
 
 def arguments(program: Path, kubeconfig: Path, groups: list[Group]) -> list[str]:
-    """Its command line. The address is the one flag beside what it needs: no two may listen on its default port."""
+    """Its command line. Beside what it needs: no two may listen on one port, and it is to log its version."""
     nodes = [f"--nodes=0:{group.high}:{group.server_type}:{LOCATION}:{group.name}" for group in groups]
-    return [
-        str(program),
-        "--cloud-provider=hetzner",
-        f"--kubeconfig={kubeconfig}",
-        "--address=127.0.0.1:0",
-        *nodes,
-    ]
+    needed = [str(program), "--cloud-provider=hetzner", f"--kubeconfig={kubeconfig}", *nodes]
+    return [*needed, "--address=127.0.0.1:0", "--v=1"]
 
 
 async def _configuration(stand: Stand, groups: list[Group]) -> dict[str, object]:
@@ -144,14 +135,15 @@ def _random(length: int) -> str:
 
 
 async def _until_it_watches(stand: Stand, process: asyncio.subprocess.Process, log: Path) -> None:
+    """Wait for its second look: what comes during the first, while its caches fill, waits for the next one."""
+    seen: set[str] = set()
+
     async def told() -> bool:
         if process.returncode is not None:
             raise PoolsError(f"Cluster Autoscaler ended with {process.returncode}", hint=f"it said: {end_of(log)}")
-        try:
-            await stand.kubernetes("GET", STATUS)
-        except aiohttp.ClientResponseError:
-            return False
-        return True
+        with suppress(aiohttp.ClientResponseError):  # not written yet
+            seen.add((await stand.kubernetes("GET", STATUS))["data"]["status"])
+        return len(seen) > 1
 
     await stand.until("Cluster Autoscaler watches", told, START_S)
 
