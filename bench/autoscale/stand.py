@@ -180,7 +180,7 @@ async def sandbox(kind: ClusterKind, *, served: bool = True) -> AsyncIterator[St
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         box = Sandbox(Layout(Path(folder)), cluster=kind)
         try:
-            await asyncio.to_thread(box.up, furnished=served)
+            await asyncio.to_thread(_up, box, served)
             temporal = str(box.facts()["temporal_address"])
             client = await Client.connect(temporal, data_converter=pydantic_data_converter)
             async with aiohttp.ClientSession() as session:
@@ -193,6 +193,14 @@ async def sandbox(kind: ClusterKind, *, served: bool = True) -> AsyncIterator[St
                 yield stand
         finally:
             await asyncio.to_thread(box.down)
+
+
+def _up(box: Sandbox, furnished: bool) -> None:
+    try:
+        box.up(furnished=furnished)
+    except PoolsError as error:
+        logs = sorted((box.layout.root / "logs").iterdir())  # they go with the folder
+        raise PoolsError(error.message, hint="\n".join(f"{log.name}: {end_of(log)}" for log in logs)) from error
 
 
 def end_of(log: Path) -> str:
