@@ -335,7 +335,12 @@ class PoolWorkflow(Entity):
     # --- changing -----------------------------------------------------------------------------------------
 
     async def _as_answer(self, act: Callable[[], ChangeResult]) -> ChangeResult:
-        return act()
+        """The answer to `act`. That a pool is paused is said once every running operation has been told."""
+        answer, frozen = act(), self.state.freeze is not None
+        told = all(operation.held == frozen for operation in self.state.operations.values())
+        if not told and workflow.patched("told-before-answered"):
+            await self._children.hold(frozen)
+        return answer
 
     def _from_signal(self, name: str, kind: type[Asked], body: Any, act: Callable[[Asked], object]) -> None:
         """Carry out what a signal asks for, or write down why not; a bad signal never fails a task."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 from temporalio import workflow
@@ -26,6 +27,7 @@ class Children:
 
     def __init__(self, state: PoolState) -> None:
         self.state = state
+        self._holding = asyncio.Lock()
 
     async def provision(self, action: Action) -> None:
         """Enter a machine into the table and start to bring it up."""
@@ -45,11 +47,12 @@ class Children:
         await self._start(OperationKind.RETIRE, machine, f"remove {machine.name}")
 
     async def hold(self, held: bool) -> None:
-        """Let every running operation stop before its next mutation, or go on."""
-        for _, operation in sorted(self.state.operations.items()):
-            if operation.held != held:
-                operation.held = held
-                await self._signal(operation, "hold", held)
+        """Let every running operation stop before its next mutation, or go on. Returns when all of them were told."""
+        async with self._holding:
+            for _, operation in sorted(self.state.operations.items()):
+                if operation.held != held:
+                    operation.held = held
+                    await self._signal(operation, "hold", held)
 
     async def insist(self) -> None:
         """Let removals that the autoscaler began go on to their end, whatever resists: the pool is being deleted."""

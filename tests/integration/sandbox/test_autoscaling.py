@@ -87,6 +87,7 @@ def test_pods_that_fit_no_pool_bring_no_server_and_are_told_why(stand: Stand) ->
     kubectl(stand, "delete", "job/crunch")
 
 
+@pytest.mark.slow
 def test_the_ceiling_holds_and_the_rest_is_told(stand: Stand) -> None:
     stand.lbr("cp", "pool", "create", "prod", "small", *CREATE, "--max", "1", *QUICK)
     kubectl(stand, "create", "deployment", "big", "--image=web", "--replicas=0")
