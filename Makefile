@@ -10,7 +10,8 @@ DIR =
 KEEP =
 CLUSTER = simulated
 
-.PHONY: help venv demo control-plane test test-slow conformance bench check format docs clean
+.PHONY: help venv demo control-plane test test-slow conformance check format docs clean
+.PHONY: bench bench-sandbox bench-autoscale
 .PHONY: check-format check-lint check-types check-imports
 
 help: ## show the targets
@@ -55,8 +56,13 @@ conformance: control-plane ## the simulators against what the real systems answe
 	$(BIN)/python -m pytest -n 2 --dist loadscope -m 'not slow' tests/conformance
 	$(BIN)/python -m pytest -n 2 --dist loadscope -m 'real and not slow' tests/integration
 
-bench: venv ## measure the sandbox, and keep the result in bench/results
+bench: bench-sandbox bench-autoscale ## measure everything, and keep the results in bench/results
+
+bench-sandbox: venv ## measure how quick the sandbox is
 	$(BIN)/python -m bench.sandbox
+
+bench-autoscale: venv ## measure the autoscaler (half an hour), beside CLUSTER_AUTOSCALER=path if that is set
+	$(BIN)/python -m bench.autoscale
 
 check: check-format check-lint check-types check-imports ## formatting, lint, types and import rules
 

@@ -1,7 +1,8 @@
 """How quick the sandbox is: simulators start, a large cluster loads and lists, and the demo runs on both clusters.
 
-`make bench` writes bench/results/sandbox.json. `--check` measures the simulators alone and writes nothing. Either exits
-with 1 when something takes longer than it may. The demo on a real control plane is left out where that is not built.
+`make bench-sandbox` writes bench/results/sandbox.json. `--check` measures the simulators alone and writes nothing.
+Either exits with 1 when something takes longer than it may. The demo on a real control plane is left out where that is
+not built.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import argparse
 import asyncio
 import json
 import os
-import platform
 import ssl
 import subprocess
 import sys
@@ -22,6 +22,7 @@ from typing import Any
 
 import aiohttp
 
+from bench.results import keep
 from core.errors import PoolsError
 from sandbox.clock import RealClock
 from sandbox.controlplane import find
@@ -29,7 +30,6 @@ from sandbox.hetzner import create_app, default_cloud, serve
 from sandbox.kubernetes import REAL, Cluster, serve_cluster
 from sandbox.layout import ClusterKind
 
-RESULTS = Path(__file__).parent / "results/sandbox.json"
 IN_FLIGHT = 20
 NODES, PODS = 1000, 5000
 AMOUNTS = {"cpu": "8", "memory": "16Gi", "pods": "110"}
@@ -130,8 +130,7 @@ def main() -> int:
     for name, seconds in found.items():
         print(f"{name:<40} {seconds:7.2f} s, must stay below {LIMITS[name]:g} s")
     if not given.check:
-        machine = {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.system()}
-        RESULTS.write_text(json.dumps({"machine": machine, "seconds": found}, indent=2) + "\n")
+        keep("sandbox", {"seconds": found})
     late = [name for name, seconds in found.items() if seconds >= LIMITS[name]]
     if late:
         print(f"too slow: {', '.join(late)}", file=sys.stderr)

@@ -34,12 +34,9 @@ class Burst:
 async def burst(stand: Stand, pods: Sequence[Mapping[str, Any]]) -> Burst:
     """Create `pods`, wait until all run, and see that nothing more is bought. Nothing may have run before."""
 
-    async def run() -> bool:
-        return await stand.running() == len(pods)
-
     await stand.lever("DELETE", "/requests")
     begun = await stand.create_pods(pods)
-    await stand.until(f"{len(pods)} pods run", run, DEADLINE_S)
+    await stand.all_run(len(pods), DEADLINE_S)
     all_run_s = (datetime.now(UTC) - begun).total_seconds()
     requests = len(await stand.requests())
     await asyncio.sleep(AFTER_S)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import statistics
 
 from bench.autoscale.stand import Stand, pod, sandbox
@@ -9,6 +10,7 @@ from sandbox.layout import ClusterKind
 
 TYPE, CPU = "cx23", "1500m"  # two cores: no second such pod fits
 DEADLINE_S = 60
+REST_S = 1.0  # until what a new node brings about is over: its token goes, its pool and cluster are told
 
 
 async def measure_latency(kind: ClusterKind, trials: int) -> dict[str, float]:
@@ -31,8 +33,6 @@ async def _trial(stand: Stand, number: int) -> float:
     orders = await stand.until("a server is ordered", stand.orders, DEADLINE_S)
     seconds = (orders[0].at - begun).total_seconds()
 
-    async def runs() -> bool:
-        return await stand.running() == number + 1 == await stand.ready()
-
-    await stand.until("the pod runs", runs, DEADLINE_S)
+    await stand.all_run(number + 1, DEADLINE_S)
+    await asyncio.sleep(REST_S)
     return seconds

@@ -138,10 +138,34 @@ class Stand:
         await asyncio.gather(*(self.kubernetes("POST", PODS, pod) for pod in pods))
         return at
 
-    async def running(self) -> int:
-        """How many pods run."""
-        pods = (await self.kubernetes("GET", PODS))["items"]
-        return sum(pod["status"].get("phase") == "Running" for pod in pods)
+    async def all_run(self, count: int, seconds: float) -> None:
+        """Wait until so many pods run. Raises PoolsError at the deadline.
+
+        By a watch: lists at short intervals would take a good part of the machine from what is measured.
+        """
+        running: set[str] = set()
+        try:
+            async with asyncio.timeout(seconds):
+                while len(running) < count:
+                    running = set()
+                    async for pod in self._pods():
+                        if pod["status"].get("phase") == "Running":
+                            running.add(pod["metadata"]["name"])
+                        if len(running) == count:
+                            break
+        except TimeoutError:
+            said = end_of(self.box.layout.log("worker"))
+            text = f"{len(running)} of {count} pods run after {seconds:g} s"
+            raise PoolsError(text, hint=f"the worker said: {said}") from None
+
+    async def _pods(self) -> AsyncIterator[dict[str, Any]]:
+        """The pods there are, and each again as it changes, until the server ends the watch."""
+        url = f"{self.server}{PODS}?watch=1"
+        forever = aiohttp.ClientTimeout(total=None)
+        async with self._session.get(url, headers=self._headers, ssl=self._tls, timeout=forever) as answer:
+            answer.raise_for_status()
+            async for line in answer.content:
+                yield json.loads(line)["object"]
 
     async def ready(self) -> int:
         """How many nodes are Ready."""
