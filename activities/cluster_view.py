@@ -183,8 +183,13 @@ class ClusterView:
             if before.get(name) is not self._facts.get(name)
         ]
         if any(_seen(was) != _seen(now) for was, now in changes):
-            self._bump(urgent=any(_lost(was, now) for was, now in changes))
+            gained = any(_gained(was, now) for was, now in changes) and self._pods_wait
+            self._bump(urgent=gained or any(_lost(was, now) for was, now in changes))
         self._note(NODES, cache.health, cache.message)
+
+    @property
+    def _pods_wait(self) -> bool:
+        return any(seen.pod.unschedulable and not seen.pod.node for seen in self._pods.known.values())
 
     def _note(self, path: str, health: Health, message: str) -> None:
         if self._notes[path] != (health, message):
@@ -266,6 +271,11 @@ def _calls_for_servers(before: SeenPod | None, after: SeenPod | None) -> bool:
 def _seen(node: NodeFacts | None) -> tuple[str, bool, Node] | None:
     """What of a node can alter a decision."""
     return None if node is None else (node.uid, node.takes_work, node.shape)
+
+
+def _gained(before: NodeFacts | None, after: NodeFacts | None) -> bool:
+    """Whether a node has begun to take work: pods that still wait were not helped by it, others took its place."""
+    return after is not None and after.takes_work and not (before is not None and before.takes_work)
 
 
 def _lost(before: NodeFacts | None, after: NodeFacts | None) -> bool:

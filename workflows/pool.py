@@ -116,10 +116,15 @@ class PoolWorkflow(Entity):
             await self._tell("credential_refused", Named(name=state.spec.credential))
         ahead = plan(state.spec, state.situation, now)
         syncs = [action for action in ahead.actions if action.kind is ActionKind.SYNC]
+        new = [action for action in ahead.actions if action.kind is ActionKind.PROVISION]
+        if len(new) > 1 and workflow.patched("begun-together"):
+            # One by one they would each wait behind the reports of those that are under way already.
+            await asyncio.gather(*map(self._children.provision, new))
+            new = []
         for action in ahead.actions:
             if self._dirty:
                 break  # what was planned may no longer be wanted: plan again before the next step
-            if action.kind is ActionKind.PROVISION:
+            if action in new:
                 await self._children.provision(action)
             elif action.kind is ActionKind.RETIRE:
                 await self._children.retire(action)

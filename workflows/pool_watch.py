@@ -16,6 +16,7 @@ from workflows.pool_state import PoolState
 
 WATCH_SECONDS = 1800.0  # an idle pool or cluster writes some six events at each end of a watch
 RETRY_PAUSE = timedelta(seconds=30)
+RENEW_PAUSE = timedelta(seconds=1)  # machines that get ready one after another are watched from one renewal on
 
 
 class PoolWatch:
@@ -52,6 +53,8 @@ class PoolWatch:
         await workflow.wait_condition(lambda: handle.done() or self._subject() != subject)
         if not handle.done():
             drop(handle)
+            if workflow.patched("renewed-together"):
+                await workflow.sleep(RENEW_PAUSE, summary="let others get ready too")
             return
         try:
             seen = await handle
