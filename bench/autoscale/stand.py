@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import ssl
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
@@ -30,6 +31,7 @@ from sandbox.layout import CLUSTER, ORGANIZATION, ClusterKind, Layout
 
 CREDENTIAL, LOCATION = "hetzner-prod", "hel1"
 LOOK_S = 0.05
+TRIES = 3
 SETTLE_S = 3.0  # until the lists that a watch begins with are read, on two cores
 # What of a project's limits would otherwise end a measurement: a hundred servers, and an hour's requests.
 LIMITS = Limits(servers=1000, primary_ips=2000, requests_per_hour=100_000)
@@ -202,9 +204,8 @@ async def sandbox(kind: ClusterKind, *, served: bool = True) -> AsyncIterator[St
     Its worker has ended: another serves it, or nothing of ours is at work in its world.
     """
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        box = Sandbox(Layout(Path(folder)), cluster=kind)
+        box = await asyncio.to_thread(_started, Path(folder), kind, served)
         try:
-            await asyncio.to_thread(_up, box, served)
             temporal = str(box.facts()["temporal_address"])
             client = await Client.connect(temporal, data_converter=pydantic_data_converter)
             async with aiohttp.ClientSession() as session:
@@ -219,12 +220,22 @@ async def sandbox(kind: ClusterKind, *, served: bool = True) -> AsyncIterator[St
             await asyncio.to_thread(box.down)
 
 
-def _up(box: Sandbox, furnished: bool) -> None:
-    try:
-        box.up(furnished=furnished)
-    except PoolsError as error:
-        logs = sorted((box.layout.root / "logs").iterdir())  # they go with the folder
-        raise PoolsError(error.message, hint="\n".join(f"{log.name}: {end_of(log)}" for log in logs)) from error
+def _started(folder: Path, kind: ClusterKind, furnished: bool) -> Sandbox:
+    """A sandbox that is up, at the second or third try if need be: a port that was free may be taken meanwhile."""
+    for attempt in range(1, TRIES + 1):
+        box = Sandbox(Layout(folder / str(attempt)), cluster=kind)
+        try:
+            box.up(furnished=furnished)
+        except PoolsError as error:
+            logs = sorted((box.layout.root / "logs").iterdir())  # they go with the folder
+            said = "\n".join(f"{log.name}: {end_of(log)}" for log in logs)
+            box.down()
+            if attempt == TRIES:
+                raise PoolsError(error.message, hint=said) from error
+            print(f"{error.message}; once more\n{said}", file=sys.stderr)
+        else:
+            return box
+    raise AssertionError("the last try either returns or raises")
 
 
 def end_of(log: Path) -> str:
