@@ -10,11 +10,13 @@ from sandbox.hollow.user_data import JoinPlan
 
 _ARCHITECTURES = {"x86": "amd64", "arm": "arm64"}
 _DEFAULT_PODS = 110
-_EVICTION_MEMORY_KI = 100 * 1024  # kubelet's default hard eviction threshold, memory.available<100Mi
-# What the operating system shows of the memory sold: 6.87 % less was measured on 4 GB, 5.4 % less on 8 GB.
+# The kubelet's default hard eviction thresholds, memory.available<100Mi and nodefs.available<10%. All hollow nodes have
+# them: k3s and RKE2 reserve less by theirs, and the stricter of both is what a promise has to hold against.
+_EVICTION_MEMORY_KI, _EVICTION_DISK = 100 * 1024, 0.1
+# What the operating system shows of the memory sold: 6.87 % less was measured on 4 GB, 5.4 % less on 8 GB. Simply the
+# first of these below 8 GB, and the second from there on; real machines differ a little by type and image.
 _MEMORY_SHARE, _LARGE_MEMORY_SHARE, _LARGE_GB = 0.9313, 0.946, 8
-_DISK_SHARE = 0.95  # what partitions and the file system leave
-_EVICTION_DISK = 0.1  # kubelet's default hard eviction threshold, nodefs.available<10%
+_DISK_SHARE = 0.925  # of 2**30 bytes a GB: a device of 40.96e9 bytes was sold as 40 GB, and ext4 leaves 39.73e9 of it
 _UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "k": 10**3, "M": 10**6, "G": 10**9}
 _QUIET = {
     "MemoryPressure": ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -40,6 +42,7 @@ def node_object(
         "beta.kubernetes.io/os": "linux",
         "beta.kubernetes.io/arch": architecture,
         "node.kubernetes.io/instance-type": server.server_type,
+        "beta.kubernetes.io/instance-type": server.server_type,
         "topology.kubernetes.io/region": server.location,
         "topology.kubernetes.io/zone": server.location,
     }

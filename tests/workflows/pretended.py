@@ -31,6 +31,7 @@ class PretendedWorld:
         self.created: list[str] = []
         self.nodes: dict[str, str] = {}
         self.labels: dict[str, dict[str, str]] = {}
+        self.sizes: dict[str, calls.ServerType | None] = {}
         self.tokens: set[str] = set()
         self.keys: set[int] = set()
         self.holds: list[machine_calls.Hold] = []
@@ -224,6 +225,7 @@ class PretendedWorld:
         self.servers[self._next] = call.machine
         self.created.append(call.machine)
         self.labels[call.machine] = dict(call.labels)
+        self.sizes[call.machine] = call.server
         return machine_calls.ServerSeen(
             server_id=self._next, action_ids=[1], ipv4="203.0.113.9", seen_at=datetime.now(UTC)
         )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowHandle, WorkflowUpdateFailedError
 
-from core.calls import Health
+from core.calls import Health, ServerType
 from core.cloud_errors import CloudClass
 from core.machine_calls import Hold
 from core.planner import CREATES_IN_FLIGHT
@@ -67,6 +67,7 @@ async def test_comes_up_is_changed_and_leaves_nothing(temporal: Client) -> None:
         assert seen.row.phase == "Ready"
         assert {machine.phase for machine in seen.machines} == {"Ready"}
         assert on.world.tokens == set(), "bootstrap tokens end with the join"
+        assert set(on.world.sizes.values()) == {ServerType(name="cx23", cores=2, memory_gb=4, disk_gb=40)}
         result = await on.ask(pool, "update", PoolPatch(max=6, labels={"team": "a"}), ChangeResult)
         assert result.changed == ["max: 4 -> 6", "labels: none -> team=a"]
         await until(pool, lambda seen: all(on.world.labels[m.name] == {"team": "a"} for m in seen.machines))

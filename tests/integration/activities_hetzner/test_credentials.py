@@ -71,6 +71,19 @@ async def test_the_catalogue_names_who_sells_a_type(stage: CloudStage) -> None:
     assert (unknown.sold_in, "cx23" in unknown.known_types, "cx99" in unknown.known_types) == ([], True, False)
 
 
+@pytest.mark.parametrize(
+    "size",
+    [
+        calls.ServerType(name="cx23", cores=2, memory_gb=4, disk_gb=40, architecture="amd64"),
+        calls.ServerType(name="cax21", cores=4, memory_gb=8, disk_gb=80, architecture="arm64"),
+    ],
+    ids=lambda size: size.name,
+)
+async def test_the_catalogue_tells_a_type_s_size(stage: CloudStage, size: calls.ServerType) -> None:
+    assert (await look_up(stage, size.name)).server == size
+    assert (await look_up(stage, "cx99")).server is None
+
+
 async def test_a_type_that_nobody_sells_today_is_known_all_the_same(stage: CloudStage) -> None:
     for location in LOCATIONS:
         stage.live.call(partial(_sell_out, location=location))

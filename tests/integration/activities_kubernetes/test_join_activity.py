@@ -13,7 +13,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities.join import JoinActivities
 from core import machine_calls
-from core.calls import JoinMethod, Owner, ProjectRef
+from core.autoscale.quantities import amounts
+from core.calls import JoinMethod, Owner, ProjectRef, ServerType
 from core.labels import Effect, Taint
 from sandbox.hollow import ServerSeen
 from tests.cluster_world import World, eventually
@@ -32,6 +33,7 @@ CREATE = machine_calls.CreateServer(
     ssh_key_id=1,
     labels={"workload": "batch"},
     taints=[Taint(key="dedicated", value="batch", effect=Effect.NO_SCHEDULE)],
+    server=ServerType(name="cx23", cores=2, memory_gb=4, disk_gb=40),
 )
 
 
@@ -130,6 +132,9 @@ async def test_a_machine_joins_with_the_user_data_alone(stage: Stage) -> None:
     assert labels["pools.lbr.dev/pool-id"] == "pool-id"
     assert labels["pools.lbr.dev/machine"] == CREATE.machine
     assert ("dedicated", "batch") in {(taint.key, taint.value) for taint in node.spec.taints}
+    capacity, allocatable = node.status.capacity, node.status.allocatable
+    kept = {name: amounts(capacity)[0][name] - amounts(allocatable)[0][name] for name in ("cpu", "memory", "pods")}
+    assert kept == {"cpu": 70, "memory": 500 * 2**20, "pods": 0}, "300 and 100 MiB are reserved, 100 are for eviction"
 
 
 @pytest.mark.simulator
