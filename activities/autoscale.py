@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine
-from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from temporalio import activity
 
@@ -15,15 +14,16 @@ from activities.beating import beating
 from activities.cluster_api import ClusterApis
 from activities.cluster_errors import ClusterError, as_temporal
 from activities.cluster_view import ClusterView, ClusterViews, Parts
+from activities.decision_events import DecisionEvents
 from activities.drain_pods import pods_on
 from core import autoscale_calls
-from core.autoscale.assemble import measure, past_of, pools_of, starting
+from core.autoscale.assemble import Assembled, assemble
 from core.autoscale.cluster import Cluster, Options
 from core.autoscale.decide import Decision, decide
 from core.autoscale.explain import explain
 from core.autoscale.outcome import is_news, outcome, wake_at
 from core.autoscale.recheck import recheck
-from core.autoscale_calls import Autoscale, Decided, Explanation, Measured, Rechecked
+from core.autoscale_calls import Autoscale, Decided, Explanation, Rechecked
 from core.calls import ClusterRef, Health
 from core.drain import PodKind
 
@@ -39,17 +39,10 @@ AGAIN_S = 60.0
 FIRST_LOOK_S = 20.0  # how long somebody who waits for an answer waits for the first look at a cluster
 
 
-class Telling(Protocol):
-    """Where the reasons of a decision are told, on the pods and nodes themselves."""
-
-    def tell(self, cluster: ClusterRef, decision: Decision, parts: Parts) -> None:
-        """Tell what is new, and return at once."""
-
-
 class AutoscaleActivities:
     """Decides for clusters. `options` hold for all of them."""
 
-    def __init__(self, apis: ClusterApis, views: ClusterViews, telling: Telling, options: Options) -> None:
+    def __init__(self, apis: ClusterApis, views: ClusterViews, telling: DecisionEvents, options: Options) -> None:
         self._apis = apis
         self._views = views
         self._telling = telling
@@ -84,19 +77,16 @@ class AutoscaleActivities:
     @activity.defn(name=autoscale_calls.EXPLAIN.name)
     async def explain(self, call: autoscale_calls.Explain) -> Explanation:
         """What a decision says of one object, or of all; nothing is done about it."""
-        given = call.given
-        parts = await self._seen(given.cluster)
-        cluster, _ = self._assemble(parts, given)
-        decision = await asyncio.to_thread(decide, cluster, datetime.now(UTC))
-        unknown = sorted(standing.spec.name for standing in given.standings if standing.server is None)
-        note = f"pools whose server type's size is not known take no part: {', '.join(unknown)}" if unknown else ""
-        young = starting(given.standings, parts.nodes, parts.working)
-        return explain(cluster, decision, call.about, young).model_copy(update={"note": note})
+        ground = self._assemble(await self._seen(call.given.cluster), call.given)
+        decision = await asyncio.to_thread(decide, ground.cluster, datetime.now(UTC))
+        return explain(ground, decision, call.about)
 
     @activity.defn(name=autoscale_calls.RECHECK_NODE.name)
     async def recheck_node(self, call: autoscale_calls.RecheckNode) -> Rechecked:
         """Whether a cordoned node may still go. Its pods are read anew: a cache may be a moment late."""
         parts = await self._seen(call.cluster)
+        if parts.uids.get(f"node/{call.node}", call.node_uid) != call.node_uid:
+            return Rechecked(stays="its Node was made anew meanwhile")
         known = {pod.key for pod in parts.pods if pod.node == call.node}
         try:
             found = await pods_on(await self._apis.get(call.cluster), call.node)
@@ -109,21 +99,15 @@ class AutoscaleActivities:
 
     async def _decide(self, parts: Parts, call: Autoscale) -> tuple[Decision, Decided, float]:
         """A decision, what is new in it, and after how many seconds time alone may bring something."""
-        cluster, measured = self._assemble(parts, call)
-        now = datetime.now(UTC)
+        ground, now = self._assemble(parts, call), datetime.now(UTC)
         # In a thread of its own: while a large cluster is decided, heartbeats and other pools go on.
-        decision = await asyncio.to_thread(decide, cluster, now)
-        wake = wake_at(cluster, decision, now)
+        decision = await asyncio.to_thread(decide, ground.cluster, now)
+        wake = wake_at(ground.cluster, decision, now)
         pause = AGAIN_S if wake is None else min(AGAIN_S, max(0.0, (wake - now).total_seconds()))
-        decided = outcome(call, decision, measured)
-        return decision, decided.model_copy(update={"blind": ""}) if call.blind else decided, pause
+        return decision, outcome(call, decision, ground.measured), pause
 
-    def _assemble(self, parts: Parts, call: Autoscale) -> tuple[Cluster, dict[str, Measured]]:
-        measured = measure(call.standings, parts.nodes, parts.working, call.measured)
-        pools = pools_of(call.standings, parts.nodes, parts.working, measured)
-        young = starting(call.standings, parts.nodes, parts.working)
-        nodes = tuple(node for node in parts.nodes if node.name not in young)
-        return replace(self._cluster(parts), nodes=nodes, pools=pools, past=past_of(call)), measured
+    def _assemble(self, parts: Parts, call: Autoscale) -> Assembled:
+        return assemble(self._cluster(parts), parts.working, call)
 
     def _cluster(self, parts: Parts) -> Cluster:
         return Cluster(

@@ -51,6 +51,8 @@ class Autoscaler:
             return
         if not same:
             memory.ordered.pop(name, None)
+        # A cluster that was registered anew goes on counting where its predecessor's orders ended.
+        memory.number = max(memory.number, standing.heard)
         if standing.heard < memory.ordered.get(name, 0):
             return
         memory.standings[name] = standing

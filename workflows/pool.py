@@ -14,19 +14,16 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError
 
-from core import calls
 from core.autoscale_calls import AutoscaleOrder
-from core.calls import ClusterRef, Health, Named, Owner, ProjectRef
+from core.calls import Health
 from core.errors import Conflict, PoolsError
 from core.events import Reason
 from core.machine import BEFORE_READY
-from core.names import cluster_workflow_id, organization_workflow_id
-from core.planner import Action, ActionKind, plan, would_remove
+from core.planner import ActionKind, plan, would_remove
 from core.spec import PoolPatch, check_size, differences, patched
 from core.views import PoolView
-from workflows.calling import failure_of, refusals, run
+from workflows.calling import refusals
 from workflows.entity import Entity
 from workflows.messages import (
     POOL_WORKFLOW,
@@ -36,20 +33,20 @@ from workflows.messages import (
     Impact,
     MachineReport,
     PauseRequest,
-    PoolGone,
     PreviewRequest,
     ScaleRequest,
 )
-from workflows.pool_autoscale import is_news, keep_unneeded, obey, standing
+from workflows.pool_autoscale import keep_unneeded, obey
 from workflows.pool_children import Children
+from workflows.pool_errands import Errands
 from workflows.pool_state import PoolState
 from workflows.pool_story import Story
+from workflows.pool_telling import Telling
 from workflows.pool_watch import PoolWatch
 
 Asked = TypeVar("Asked", bound=BaseModel)
 
 LOOK_AGAIN = timedelta(minutes=10)  # how often children that may have ended silently are looked for
-AUDIT_PAUSE = timedelta(seconds=10)
 
 
 @workflow.defn(name=POOL_WORKFLOW)
@@ -64,6 +61,8 @@ class PoolWorkflow(Entity):
         self._gone = False
         self._children = Children(state)
         self._watch = PoolWatch(state, self._wake)
+        self._errands = Errands(state)
+        self._telling = Telling(state)
         self._story = Story(state)
         self._background: set[asyncio.Task[None]] = set()
 
@@ -111,9 +110,7 @@ class PoolWorkflow(Entity):
         await self._children.hold(state.freeze is not None)
         if state.deleting:
             await self._children.insist()
-        if state.credential_refused and not state.refusal_told:
-            state.refusal_told = True
-            await self._tell("credential_refused", Named(name=state.spec.credential))
+        await self._telling.refusal()
         ahead = plan(state.spec, state.situation, now)
         syncs = [action for action in ahead.actions if action.kind is ActionKind.SYNC]
         new = [action for action in ahead.actions if action.kind is ActionKind.PROVISION]
@@ -131,12 +128,12 @@ class PoolWorkflow(Entity):
             elif action.kind is ActionKind.FINISH:
                 self._start(self._finish)
         if syncs:
-            self._start(lambda: self._sync(syncs))
+            self._start(lambda: self._errands.sync(syncs))
         if not self._dirty:
             keep_unneeded(state)
         state.judge(now)
-        await self._tell_usage()
-        await self._tell_standing()
+        await self._telling.usage()
+        await self._telling.standing()
         return max(ahead.wake_at - now, timedelta(0)) if ahead.wake_at else None
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -151,92 +148,11 @@ class PoolWorkflow(Entity):
         self._background.discard(task)
         self._wake()
 
-    async def _sync(self, actions: list[Action]) -> None:
-        """Bring the named nodes' labels and taints into step with the spec."""
-        state = self.state
-        nodes = {a.machine: m.node_uid for a in actions if (m := state.machines.get(a.machine)) and m.node_uid}
-        asked = state.spec
-        try:
-            synced = await run(
-                calls.SYNC_NODES,
-                calls.SyncNodes(cluster=self._cluster, nodes=nodes, labels=asked.labels, taints=asked.taints),
-                summary=f"labels and taints of {len(nodes)} nodes",
-                patience=timedelta(minutes=5),
-            )
-        except ActivityError as error:
-            state.message = str(failure_of(error))
-            await workflow.sleep(timedelta(seconds=30), summary="labels and taints: try again")
-            return
-        for name, changed in sorted(synced.changed.items()):
-            if changed:
-                state.note(workflow.now(), Reason.NODE_SYNCED, changed, name)
-        if (asked.labels, asked.taints) != (state.spec.labels, state.spec.taints):
-            return  # changed again meanwhile: the nodes are in step with what is no longer wanted
-        # A node that is missing has nothing to bring into step; the watch judges its absence.
-        for name in sorted([*synced.changed, *synced.missing]):
-            if (machine := state.machines.get(name)) is not None:
-                machine.in_step = True
-
     async def _finish(self) -> None:
         """End the pool once the audit finds nothing of it."""
-        state = self.state
-        owner = Owner(organization=state.spec.organization, cluster_id=state.cluster_id, pool_id=state.pool_id)
-        try:
-            await run(
-                calls.REMOVE_KEYS,
-                calls.RemoveKeys(project=self._project, owner=owner),
-                summary="delete the pool's SSH key",
-                patience=timedelta(minutes=5),
-            )
-            left = await run(
-                calls.AUDIT_POOL,
-                calls.AuditPool(project=self._project, cluster=self._cluster, owner=owner, server_ids=state.server_ids),
-                summary="audit: is anything of the pool left?",
-                patience=timedelta(minutes=5),
-            )
-        except ActivityError as error:
-            state.note(workflow.now(), Reason.RETIRE_FAILED, f"the audit did not end: {failure_of(error)}")
-            await workflow.sleep(AUDIT_PAUSE, summary="audit again")
-            return
-        if not left.empty:
-            state.note(workflow.now(), Reason.RETIRE_FAILED, f"the audit found {left}")
-            await workflow.sleep(AUDIT_PAUSE, summary="audit again")
-            return
-        state.note(workflow.now(), Reason.POOL_DELETED, "nothing is left: no server, IP, key, Node or bootstrap token")
-        line = state.line(workflow.now(), final=True)
-        await self._tell_standing(gone=True)
-        await self._tell("pool_gone", PoolGone(cluster=state.spec.cluster, pool=state.spec.name, line=line))
-        self._gone = True
-
-    async def _tell_usage(self) -> None:
-        """Tell the organization what counts from now on, whenever that changed."""
-        if self.state.told_open != sorted(self.state.meter.open):
-            self.state.told_open = sorted(self.state.meter.open)
-            await self._tell("usage_line", self.state.line(workflow.now()))
-
-    async def _tell_standing(self, *, gone: bool = False) -> None:
-        """Tell the cluster what its autoscaler must know, whenever that changed."""
-        state = self.state
-        now = standing(state).model_copy(update={"gone": gone})
-        if is_news(now, state.told) and workflow.patched("standing"):
-            state.told = now
-            await self._tell("standing", now, cluster_workflow_id(state.spec.organization, state.spec.cluster))
-
-    async def _tell(self, signal: str, message: BaseModel, whom: str = "") -> None:
-        """Signal the organization, or another. One that is gone hears nothing; that is no failure of the pool."""
-        workflow_id = whom or organization_workflow_id(self.state.spec.organization)
-        try:
-            await workflow.get_external_workflow_handle(workflow_id).signal(signal, message)
-        except ApplicationError as error:
-            workflow.logger.warning("%s did not hear %s: %s", workflow_id, signal, error)
-
-    @property
-    def _project(self) -> ProjectRef:
-        return ProjectRef(organization=self.state.spec.organization, credential=self.state.spec.credential)
-
-    @property
-    def _cluster(self) -> ClusterRef:
-        return ClusterRef(organization=self.state.spec.organization, cluster=self.state.spec.cluster)
+        if await self._errands.audit():
+            await self._telling.end()
+            self._gone = True
 
     # --- being asked --------------------------------------------------------------------------------------
 
@@ -245,7 +161,7 @@ class PoolWorkflow(Entity):
         """The pool in full."""
         return self.state.view(workflow.now())
 
-    @workflow.update(description="Change min, max, labels, taints or paused.")
+    @workflow.update(description="Change bounds, scale-down, labels, taints or paused.")
     async def update(self, patch: PoolPatch) -> ChangeResult:
         """Change the spec."""
         return await self._once(ChangeResult, lambda: self._as_answer(lambda: self._change(patch)))
@@ -289,7 +205,9 @@ class PoolWorkflow(Entity):
         with refusals():
             return await self._preview(request)
 
-    @workflow.signal(name="update", description="Change min, max, labels, taints or paused; refusals become events.")
+    @workflow.signal(
+        name="update", description="Change bounds, scale-down, labels, taints or paused; a refusal is an event."
+    )
     def update_signal(self, body: Any) -> None:
         """As the update, without an answer."""
         self._from_signal("update", PoolPatch, body, self._change)
@@ -413,15 +331,4 @@ class PoolWorkflow(Entity):
         ceiling = state.target if request.max is None else request.max
         going = would_remove(state.situation, 0 if request.delete else min(state.target, ceiling))
         nodes = [machine.name for machine in going if machine.phase not in BEFORE_READY]
-        if not nodes:
-            return Impact(servers=len(going), pods=0)
-        try:
-            counted = await run(
-                calls.COUNT_PODS,
-                calls.CountPods(cluster=self._cluster, nodes=nodes),
-                summary=f"count the pods on {len(nodes)} nodes",
-                patience=timedelta(seconds=15),
-            )
-        except ActivityError:
-            return Impact(servers=len(going), pods=None)
-        return Impact(servers=len(going), pods=counted.pods)
+        return Impact(servers=len(going), pods=await self._errands.count_pods(nodes))

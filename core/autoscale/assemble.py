@@ -1,15 +1,40 @@
-"""The pools as a decision sees them: what each tells of itself, joined with the nodes that are there."""
+"""What a decision is made on: what each pool tells of itself, joined with what the cluster shows."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from core.autoscale.cluster import Past, Pool
+from core.autoscale.cluster import Cluster, Past, Pool
 from core.autoscale.nodes import Node
 from core.autoscale.template import template
 from core.autoscale_calls import Autoscale, Measured, Standing
 from core.node_keys import POOL_ID
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A cluster to decide on. `starting` nodes are left out of it, and so are the pools that are `unsized`."""
+
+    cluster: Cluster
+    measured: Mapping[str, Measured]
+    starting: frozenset[str]
+    unsized: tuple[str, ...]
+
+
+def assemble(shown: Cluster, working: Collection[str], call: Autoscale) -> Assembled:
+    """Put a decision's ground together. `shown` has no pools yet; `working` are the names of nodes that take pods."""
+    measured = measure(call.standings, shown.nodes, working, call.measured)
+    young = starting(call.standings, shown.nodes, working)
+    cluster = replace(
+        shown,
+        nodes=tuple(node for node in shown.nodes if node.name not in young),
+        pools=pools_of(call.standings, shown.nodes, working, measured),
+        past=past_of(call),
+    )
+    unsized = tuple(sorted(standing.spec.name for standing in call.standings if standing.server is None))
+    return Assembled(cluster, measured, young, unsized)
 
 
 def pools_of(

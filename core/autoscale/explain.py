@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from core.autoscale.cluster import Cluster
+from core.autoscale.assemble import Assembled
 from core.autoscale.decide import Decision
 from core.autoscale.nodes import Node
 from core.autoscale.pods import Pod
@@ -14,25 +12,31 @@ from core.autoscale_calls import ExplainObject, Explanation, ObjectKind, Verdict
 ANSWERED = 200  # verdicts of about 300 bytes each: an answer is far below a payload's 2 MiB, and still read by a person
 
 
-def explain(cluster: Cluster, decision: Decision, about: ExplainObject, starting: Collection[str] = ()) -> Explanation:
-    """The verdicts on what is asked about; none when there is no such object. `starting` nodes take no pods yet."""
-    if about.kind is ObjectKind.POD:
-        found = _pod(cluster, decision, f"{about.namespace}/{about.name}")
-    elif about.kind is ObjectKind.NODE and about.name in starting:
-        found = [_not_yet(about.name)]
-    elif about.kind is ObjectKind.NODE:
-        found = _node(cluster, decision, about.name)
-    else:
-        found = [*map(_of_pod, decision.pods), *map(_not_yet, sorted(starting)), *map(_of_node, decision.nodes)]
-    return Explanation(verdicts=found[:ANSWERED], left_out=max(0, len(found) - ANSWERED))
+def explain(ground: Assembled, decision: Decision, about: ExplainObject) -> Explanation:
+    """The verdicts on what is asked about; none when there is no such object."""
+    decided = [
+        *map(_of_pod, decision.pods),
+        *map(_not_yet, sorted(ground.starting)),
+        *map(_of_node, decision.nodes),
+    ]
+    found = decided
+    if about.kind is not None:
+        name = f"{about.namespace}/{about.name}" if about.kind is ObjectKind.POD else about.name
+        found = [verdict for verdict in decided if (verdict.kind, verdict.name) == (about.kind, name)]
+        found = found or _undecided(ground, about.kind, name)
+    unsized = ", ".join(ground.unsized)
+    return Explanation(
+        verdicts=found[:ANSWERED],
+        left_out=max(0, len(found) - ANSWERED),
+        note=f"pools whose server type's size is not known take no part: {unsized}" if unsized else "",
+    )
 
 
-def _pod(cluster: Cluster, decision: Decision, key: str) -> list[Verdict]:
-    verdict = next((verdict for verdict in decision.pods if verdict.pod == key), None)
-    if verdict is not None:
-        return [_of_pod(verdict)]
-    pod = next((pod for pod in cluster.pods if pod.key == key), None)
-    return [] if pod is None else [_quiet(pod)]
+def _undecided(ground: Assembled, kind: ObjectKind, name: str) -> list[Verdict]:
+    """The verdict on an object that no decision is about, if it exists."""
+    if kind is ObjectKind.POD:
+        return [_quiet(pod) for pod in ground.cluster.pods if pod.key == name]
+    return [_foreign(node) for node in ground.cluster.nodes if node.name == name]
 
 
 def _quiet(pod: Pod) -> Verdict:
@@ -47,14 +51,6 @@ def _quiet(pod: Pod) -> Verdict:
         text = "it has no node, and the scheduler has not said that none fits"
         reason, meaning, message = "NotTriedYet", "the scheduler has not looked at the pod yet", text
     return Verdict(kind=ObjectKind.POD, name=pod.key, node=pod.node, reason=reason, meaning=meaning, message=message)
-
-
-def _node(cluster: Cluster, decision: Decision, name: str) -> list[Verdict]:
-    verdict = next((verdict for verdict in decision.nodes if verdict.node == name), None)
-    if verdict is not None:
-        return [_of_node(verdict)]
-    node = next((node for node in cluster.nodes if node.name == name), None)
-    return [] if node is None else [_foreign(node)]
 
 
 def _not_yet(name: str) -> Verdict:

@@ -17,7 +17,7 @@ SENTENCE = 600  # characters of a message that goes into a history
 
 
 def outcome(call: Autoscale, decision: Decision, measured: Mapping[str, Measured]) -> Decided:
-    """The part of `decision` that the cluster's workflow must know."""
+    """The part of `decision` that the cluster's workflow must know. That one was made says that the cluster is seen."""
     unneeded = _remembered(decision.unneeded)
     return Decided(
         growth=[
@@ -27,6 +27,7 @@ def outcome(call: Autoscale, decision: Decision, measured: Mapping[str, Measured
         removals=_removals(decision),
         unneeded=None if unneeded == call.unneeded else unneeded,
         measured=None if measured == call.measured else dict(measured),
+        blind="" if call.blind else None,
     )
 
 

@@ -242,5 +242,5 @@ async def test_explain_answers_and_refuses_what_is_not_there(temporal: Client) -
 async def test_a_changed_threshold_reaches_the_autoscaler(temporal: Client) -> None:
     async with stage(temporal) as on:
         pool = await on.create(min=0, max=3)
-        await on.ask(pool, "update", PoolPatch(max=5), ChangeResult)
-        await asked(on, standing(lambda known: known.spec.max == 5))
+        await on.ask(pool, "update", PoolPatch(max=5, scale_down_threshold=0.7), ChangeResult)
+        await asked(on, standing(lambda known: (known.spec.max, known.spec.scale_down_threshold) == (5, 0.7)))

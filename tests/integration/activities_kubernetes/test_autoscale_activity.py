@@ -213,13 +213,16 @@ async def test_a_bound_volume_decides_where_its_pod_gets_a_node(stage: Stage) ->
 async def test_a_second_look_finds_what_has_landed_meanwhile(stage: Stage) -> None:
     async with scaler(stage, standing(target=2)) as auto:
         first, second = await node(stage, 1), await node(stage, 2)
-        recheck = RecheckNode(cluster=CLUSTER, node=first, node_uid="", empty=True)
+        uids = {name: (await stage.world.core.read_node(name)).metadata.uid for name in (first, second)}
+        recheck = RecheckNode(cluster=CLUSTER, node=first, node_uid=uids[first], empty=True)
         assert (await stage.run(auto.activities.recheck_node, recheck)).stays == ""
         [landed] = await running(stage, "late", 1, nodeSelector={"kubernetes.io/hostname": first})
         found = await stage.run(auto.activities.recheck_node, recheck)
         assert f"default/{landed}" in found.stays
-        other = recheck.model_copy(update={"node": second})
+        other = recheck.model_copy(update={"node": second, "node_uid": uids[second]})
         assert (await stage.run(auto.activities.recheck_node, other)).stays == ""
+        anew = other.model_copy(update={"node_uid": "the one before"})
+        assert (await stage.run(auto.activities.recheck_node, anew)).stays == "its Node was made anew meanwhile"
 
 
 async def test_a_missing_right_is_told_and_its_return_is_noticed(stage: Stage) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.autoscale.assemble import measure, past_of, pools_of, starting
+from core.autoscale.assemble import Assembled, assemble, measure, past_of, pools_of, starting
 from core.autoscale.cluster import Cluster, Options, Past
 from core.autoscale.decide import decide
 from core.autoscale.explain import ANSWERED, explain
@@ -66,6 +66,16 @@ def test_a_node_that_starts_is_a_server_on_its_way_and_no_node_yet() -> None:
     assert starting(told, there, ("works",)) == {"starts"}
 
 
+def test_a_node_that_starts_is_no_second_place_for_a_spread() -> None:
+    rule = {"topologyKey": "kubernetes.io/hostname", "maxSkew": 1, "labelSelector": {"matchLabels": {"app": "web"}}}
+    rule |= {"whenUnsatisfiable": "DoNotSchedule"}
+    waiting = pods(3, requests={"cpu": "100m"}, labels={"app": "web"}, topologySpreadConstraints=[rule])
+    shown = cluster((), waiting, nodes=(node("n1", "a", ready=False),))
+    made = assemble(shown, (), call(standing(target=1), standing("b", server=None)))
+    assert (made.starting, made.cluster.nodes, made.unsized) == ({"n1"}, (), ("b",))
+    assert decide(made.cluster, NOW).sizes == (), "the server on its way holds all three"
+
+
 def test_nodes_of_another_pool_do_not_count() -> None:
     [made] = pools_of([standing(target=1)], (node("n1", "b"), node("n2")), ("n1", "n2"), {})
     assert made.booting == 1
@@ -114,6 +124,12 @@ def test_what_is_as_it_was_is_no_news() -> None:
     again = call(standing(target=2), unneeded=first.unneeded)
     later = decide(idle(2, unneeded=first.unneeded), NOW + timedelta(minutes=1))
     assert not is_news(outcome(again, later, {}))
+
+
+def test_a_decision_says_that_the_cluster_is_seen_again() -> None:
+    nothing = decide(cluster(), NOW)
+    assert outcome(call(), nothing, {}) == Decided()
+    assert outcome(call(blind="no right to list pods"), nothing, {}) == Decided(blind="")
 
 
 def test_growth_and_removals_carry_their_reasons() -> None:
@@ -167,28 +183,37 @@ ANSWERS = [
 ]
 
 
+def ground(state: Cluster, *young: str, unsized: tuple[str, ...] = ()) -> Assembled:
+    return Assembled(state, {}, frozenset(young), unsized)
+
+
 @pytest.mark.parametrize(("kind", "name", "reason"), ANSWERS)
 def test_every_pod_and_node_has_an_answer(kind: ObjectKind, name: str, reason: str | None) -> None:
-    found = explain(HERE, decide(HERE, NOW), ExplainObject(kind=kind, name=name)).verdicts
+    found = explain(ground(HERE), decide(HERE, NOW), ExplainObject(kind=kind, name=name)).verdicts
     assert [verdict.reason for verdict in found] == ([reason] if reason else [])
     assert all(verdict.message and verdict.meaning for verdict in found)
 
 
 def test_a_node_that_starts_says_so() -> None:
     asked = ExplainObject(kind=NODE, name="young")
-    assert [v.reason for v in explain(HERE, decide(HERE, NOW), asked, {"young"}).verdicts] == ["Starting"]
-    every = explain(HERE, decide(HERE, NOW), ExplainObject(), {"young"}).verdicts
+    assert [v.reason for v in explain(ground(HERE, "young"), decide(HERE, NOW), asked).verdicts] == ["Starting"]
+    every = explain(ground(HERE, "young"), decide(HERE, NOW), ExplainObject()).verdicts
     assert [v.name for v in every] == ["default/waits", "young", "n1"]
 
 
 def test_without_a_name_it_answers_for_all_that_wait_and_all_nodes_of_pools() -> None:
-    found = explain(HERE, decide(HERE, NOW), ExplainObject())
+    found = explain(ground(HERE), decide(HERE, NOW), ExplainObject())
     assert [(verdict.kind, verdict.name) for verdict in found.verdicts] == [(POD, "default/waits"), (NODE, "n1")]
+
+
+def test_an_answer_names_the_pools_that_take_no_part() -> None:
+    found = explain(ground(HERE, unsized=("old", "older")), decide(HERE, NOW), ExplainObject())
+    assert found.note == "pools whose server type's size is not known take no part: old, older"
 
 
 def test_a_long_answer_is_cut_and_says_so() -> None:
     crowd = cluster((), pods(ANSWERED + 7))
-    found = explain(crowd, decide(crowd, NOW), ExplainObject())
+    found = explain(ground(crowd), decide(crowd, NOW), ExplainObject())
     assert (len(found.verdicts), found.left_out) == (ANSWERED, 7)
 
 
